@@ -1,7 +1,7 @@
 package import AlbumModel
 
-/// The content of a fence, decrypted: the plaintext of the record of kind `fence` at offset 256 of a segment of
-/// kind `fence`. All other bytes of the segment are random, and it has no seal.
+/// The content of a fence, decrypted: the plaintext of the record of kind `fence` at offset 256 of a segment
+/// of kind `fence`. All other bytes of the segment are random, and it has no seal.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -11,9 +11,9 @@ package import AlbumModel
 /// | 48 | n, the length of the machine's name in bytes, at most 64 |
 /// | 49..<49+n | the machine's name, UTF-8 |
 ///
-/// Each session that writes makes one before anything else, with the number after the highest that exists. All
-/// fences have birth 1, so two sessions that take the same number take the same name, and only one of them can
-/// create the file. albumfs keeps the newest.
+/// Each session that writes makes one before anything else, with the number after the highest that exists.
+/// All fences have birth 1, so two sessions that take the same number take the same name, and only one of
+/// them can create the file. albumfs keeps the newest.
 package struct FenceRecord: Equatable, Sendable {
   /// The birth in the name of every fence.
   package static let birthOfAll = SegmentBirth(1)

@@ -82,8 +82,8 @@ package final class SalvagedSpace {
 
   // MARK: The other timeline
 
-  /// The space as the sessions leave it that this history leaves out: those of another copy of the store, or of
-  /// a machine that wrote at the same time. nil if there are none. It cannot be repaired.
+  /// The space as the sessions leave it that this history leaves out: those of another copy of the store, or
+  /// of a machine that wrote at the same time. nil if there are none. It cannot be repaired.
   package func otherTimeline() throws(StoreError) -> SalvagedSpace? {
     let sessions = recovery.sessionsBehindFork
     if sessions.isEmpty { return nil }
@@ -111,8 +111,8 @@ package final class SalvagedSpace {
     return found
   }
 
-  /// Seals the content of a file of this space into another one, under a new number. What cannot be read becomes
-  /// holes. The caller puts it into the catalog.
+  /// Seals the content of a file of this space into another one, under a new number. What cannot be read
+  /// becomes holes. The caller puts it into the catalog.
   package func copyContent(of file: OtherFile, into space: Space, as inode: InodeNumber)
     throws(StoreError) -> HeldExtents
   {

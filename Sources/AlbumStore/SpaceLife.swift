@@ -39,7 +39,7 @@ extension Space {
       files.session, SessionStart(journal: SegmentNumber(1), checkpoint: SegmentNumber(1)))
     var writer = JournalWriter(
       JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files, boot: .current,
-      fence: Fence(files, known: 0, nil))
+      fence: Fence(ofNew: files))
     let syncAll = { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
     writer.enqueue(catalog.takeChanges())
     try writer.write(syncAll: syncAll)

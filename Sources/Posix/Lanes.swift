@@ -1,5 +1,5 @@
-/// Calls `body` for each item, on up to `count` threads at once, and returns when all calls have returned. For
-/// calls that wait for a network.
+/// Calls `body` for each item, on up to `count` threads at once, and returns when all calls have returned.
+/// For calls that wait for a network.
 package func inLanes<Item: Sendable>(
   _ count: Int, _ items: [Item], _ body: @escaping @Sendable (Item) -> Void
 ) {

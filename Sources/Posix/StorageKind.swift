@@ -5,7 +5,7 @@ package struct StorageKind: Sendable, Equatable {
     case local
     /// Other machines may have it, too. Its locks, where it has some, may be lost.
     case network
-    /// As `network`; besides, two machines can create the same file, because each writes to a cache of its own.
+    /// As `network`; besides, two machines can create the same file, because each writes to its own cache.
     case cached
   }
 

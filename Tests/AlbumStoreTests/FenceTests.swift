@@ -183,7 +183,8 @@ struct FenceTests {
     let (disk, keys) = (test.second, test.place.keys)
     if let call {
       test.first.before(call: call) {
-        var options = SpaceOpenOptions(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        var options = SpaceOpenOptions(
+          logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         options.worksInBackground = false
         options.watch = .zero
         let store = Store(directory: disk, segmentSize: StorePlace.segmentSize)

@@ -137,7 +137,7 @@ struct TidyTests {
           "Journal/JournalScan", "Segments/Chaff", "Segments/ContentStore",
           "Segments/EndedSegment", "Segments/SegmentImage", "Segments/SegmentWriter",
           "Segments/ShortFiles", "Segments/TailPreparation", "Segments/UnwrittenCells",
-          "SpaceContent",
+          "Journal/Fence", "SalvagedSpace", "SpaceContent",
         ]
       ),
       // The buffer that zlib reads from.

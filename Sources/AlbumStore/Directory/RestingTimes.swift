@@ -15,8 +15,8 @@ enum RestingTimes {
     try? directory.setFolderTime(path, folder)
   }
 
-  /// Sets the times of these folders of segments, of the two above them, `keys` and both confs. Writes nothing
-  /// if they are right.
+  /// Sets the times of these folders of segments, of the two above them, `keys` and both confs. Writes
+  /// nothing if they are right.
   static func settle(
     _ directory: any StorageDirectory, _ folders: some Collection<String> = SegmentPath.folders
   ) {

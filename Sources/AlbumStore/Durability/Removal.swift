@@ -139,9 +139,6 @@ extension SegmentFiles {
     trace?.record("segment-removed \(unneeded.id.words)")
   }
 
-  /// Unlinks a fence that could not be written. Its session created the file.
-  func removeUnmade(_ id: SegmentID) { try? remove(Unneeded(id)) }
-
   /// Unlinks a segment of the reserve; called under the reserve's lock.
   func unlinkReserved(_ number: SegmentNumber) throws(StoreError) {
     try remove(Unneeded(SegmentID(kind: .reserve, number: number)))

@@ -12,14 +12,14 @@ import struct Synchronization.Atomic
 //
 // - Only one of two sessions creates a fence of one number.
 // - A session makes its fence when it begins its first journal segment. It does so only if the journal is
-//   still as it read it, and looks once more after that: at the segment that it read last, at the one that the
-//   session of the fence before it would begin, and whether that fence is still there. A mount that changes
-//   nothing makes no fence.
+//   still as it read it, and looks once more after that: at the segment that it read last, at the one that
+//   the session of the fence before it would begin, and whether that fence is still there. A mount that
+//   changes nothing makes no fence.
 // - A barrier counts when its frames are on disk and no later fence exists then. So what counted is on disk
 //   before the next session makes its fence, and that session sees it or finds the journal changed.
 // - Before it unlinks anything, a session looks for a later fence, too.
-// - Only the newest fence stays, and older ones go in the order of their numbers. So a session that slept while
-//   several others wrote finds the next fence, or misses its own, or finds another's in its place.
+// - Only the newest fence stays, and older ones go in the order of their numbers. So a session that slept
+//   while several others wrote finds the next fence, or misses its own, or finds another's in its place.
 //
 // Tests/FenceModel plays random schedules of these rules, and shows that each is needed.
 
@@ -42,19 +42,29 @@ final class Fence: Sendable {
   private let known: UInt32
   /// nil: there is nothing to compare with.
   private let end: JournalEnd?
+  /// The segments with the number after it that were there then, of another timeline.
+  private let others: Set<SegmentName>
   private let own = Atomic<UInt32>(0)
   /// The file of a fence that is not taken yet. Held while the fence is made.
   private let begun = Mutex<(any StorageFile)?>(nil, rank: .fence)
 
-  /// `known`: the highest number that exists.
-  init(_ files: SegmentFiles, known: UInt32, _ end: JournalEnd?) {
+  /// Of a space that is being made: there is none yet.
+  init(ofNew files: SegmentFiles) {
     self.files = files
-    self.known = known
-    self.end = end
+    (known, end, others) = (0, nil, [])
   }
 
-  convenience init(_ files: SegmentFiles, behind listing: SegmentListing, _ end: JournalEnd?) {
-    self.init(files, known: listing.numbers(of: .fence).last?.rawValue ?? 0, end)
+  /// Behind what recovery read: the listing and the end of the journal.
+  init(_ files: SegmentFiles, behind listing: SegmentListing, _ end: JournalEnd?) {
+    self.files = files
+    self.end = end
+    known = listing.numbers(of: .fence).last?.rawValue ?? 0
+    let next = end.map { Fence.successor(of: $0) }
+    others = Set((next.flatMap { listing.own[$0] } ?? []).map(\.name))
+  }
+
+  private static func successor(of end: JournalEnd) -> SegmentID {
+    SegmentID(kind: .journal, number: SegmentNumber(end.number.rawValue + 1))
   }
 
   var isTaken: Bool { own.load(ordering: .acquiring) != 0 }
@@ -62,9 +72,9 @@ final class Fence: Sendable {
   /// The newest fence that this session knows.
   var newest: UInt32 { max(known, own.load(ordering: .acquiring)) }
 
-  /// Makes the fence, if this session has none. Throws `.inUse` if another session has written the space since
-  /// this one read it, and the errors of the disk; then it may be called again. `spendsReserve`: a full disk may
-  /// give up the reserve for it.
+  /// Makes the fence, if this session has none. Throws `.inUse` if another session has written the space
+  /// since this one read it, and the errors of the disk; then it may be called again. `spendsReserve`: a full
+  /// disk may give up the reserve for it.
   func take(spendsReserve: Bool) throws(StoreError) {
     if isTaken { return }
     try requireUnchanged()
@@ -107,8 +117,8 @@ final class Fence: Sendable {
     }
   }
 
-  /// A fence is not there. Throws `.inUse` if that is because there are later ones; otherwise somebody moved the
-  /// file away.
+  /// A fence is not there. Throws `.inUse` if that is because there are later ones; otherwise somebody moved
+  /// the file away.
   private func requireNewest(_ number: SegmentNumber) throws(StoreError) {
     guard let newest = try files.listAnew().numbers(of: .fence).last, newest > number else {
       return
@@ -155,8 +165,8 @@ final class Fence: Sendable {
     let who = other.map { "another session, on the machine \($0.machine)," } ?? "another session"
     return StoreError(
       .inUse,
-      "\(who) writes to the space now; what this mount had not finished is kept in the store: unmount, and "
-        + "let albumfs check --repair bring it back")
+      "\(who) writes to the space now; the store keeps what this mount had not finished, and a repair "
+        + "brings it back", remedy: .repair)
   }
 
   // MARK: Making it
@@ -175,7 +185,10 @@ final class Fence: Sendable {
       }
     } catch {
       file = nil
-      if made != nil { files.removeUnmade(id) }
+      if made != nil {
+        try? files.directory.remove(files.path(id))
+        files.recordRemoved(id)
+      }
       throw error
     }
     file = made
@@ -242,10 +255,10 @@ final class Fence: Sendable {
     if known > 0, case .file(let last?) = try Fence.look(at: SegmentNumber(known), files) {
       writers.insert(last.session)
     }
-    let next = SegmentID(kind: .journal, number: SegmentNumber(end.number.rawValue + 1))
+    let next = Fence.successor(of: end)
     if try !isAsRead(end) { return false }
-    for writer in writers {
-      if try files.exists(files.name(next, writer)) { return false }
+    for name in writers.map({ files.name(next, $0) }) where !others.contains(name) {
+      if try files.exists(name) { return false }
     }
     return true
   }

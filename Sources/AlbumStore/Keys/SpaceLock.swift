@@ -61,9 +61,9 @@ package final class SpaceLock: Sendable {
     }
   }
 
-  /// Throws `.inUse` if the file system has given the lock away. NFS does so if a machine sleeps or is without
-  /// the network for longer than its lease, and says nothing. A lock that it only forgot is taken anew; the
-  /// caller then looks for a later fence.
+  /// Throws `.inUse` if the file system has given the lock away. NFS does so if a machine sleeps or is
+  /// without the network for longer than its lease, and says nothing. A lock that it only forgot is taken
+  /// anew; the caller then looks for a later fence.
   func prove(in directory: any StorageDirectory) throws(StoreError) {
     if directory.kind.isLocal { return }
     try files.withLock { files throws(StoreError) in
@@ -91,8 +91,8 @@ package final class SpaceLock: Sendable {
       throw StoreError(
         .inUse,
         "another session has the space: this machine lost its lock, because it slept or was without the "
-          + "network; what this mount had not finished is kept in the store: unmount, and let albumfs check "
-          + "--repair bring it back", path: locked.path, cause: cause)
+          + "network; the store keeps what this mount had not finished, and a repair brings it back",
+        path: locked.path, cause: cause, remedy: .repair)
     }
   }
 

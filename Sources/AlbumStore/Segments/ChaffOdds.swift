@@ -83,8 +83,10 @@ extension Store {
     let names = try directory.segmentNames()
     guard let keys else { return SegmentCount(all: names.count) }
     let own = names.compactMap { keys.segment(named: $0) }
-    // The first journal segment was made with the space, by no session.
-    let written = own.filter { $0.kind != .journal || $0.number != SegmentNumber(1) }
+    // The first journal segment was made with the space, by no session, and no name says who made a fence.
+    let written = own.filter {
+      $0.kind != .fence && ($0.kind != .journal || $0.number != SegmentNumber(1))
+    }
     return SegmentCount(
       all: names.count, own: own.count, sessions: Set(written.map(\.birth)).count)
   }

@@ -50,8 +50,8 @@ extension SegmentFiles {
     }
   }
 
-  /// Runs `body`, and again as long as a disk without room gets some back. `spendsReserve`: it gets that of the
-  /// reserve, too.
+  /// Runs `body`, and again as long as a disk without room gets some back. `spendsReserve`: it gets that of
+  /// the reserve, too.
   func findingRoom(spendsReserve: Bool, _ body: () throws(StoreError) -> Void) throws(StoreError) {
     while true {
       do throws(StoreError) { return try body() } catch {

@@ -5,27 +5,17 @@ import Posix
 
 import struct Synchronization.Atomic
 
-/// Which segment of a space.
-struct SegmentID: Hashable, Sendable {
-  let kind: SegmentKind
-  let number: SegmentNumber
-}
-
 /// The segment files of one space. Finds them by their keyed names, creates, opens, syncs and seals them, and
 /// records which files and folders were written since their last sync. Touches the folder `segments` and
-/// nothing else of the store; it does not know what a segment holds. Only `Removal` unlinks a complete
-/// segment. Any thread.
+/// nothing else of the store; it does not know what a segment holds. Any thread.
 ///
 /// `state` (rank `files`) is never held during disk work. `syncing` is held during the syncs of its kind.
 final class SegmentFiles: Sendable {
   let directory: any StorageDirectory
   let keys: SpaceKeys
-  /// Bytes of a segment, equal for all segments of the store.
   let segmentSize: Int
-  /// Images of segments that are being filled.
   let images: ScratchPool
-  /// The number of unused images that are kept while the space is in use: as many threads may each be writing
-  /// out a full segment.
+  /// The unused images that are kept in use: as many threads may each be writing out a full segment.
   private static let imagesInUse = 8
   /// The number that is kept while nobody uses the space.
   private static let imagesAtRest = 3
@@ -35,7 +25,7 @@ final class SegmentFiles: Sendable {
   let clock: StoreClock
   /// Records segments that begin and go.
   let trace: EventTracer?
-  /// The birth of all new segments.
+  /// The birth of new segments.
   let session = SegmentBirth.random()
   /// The number of segments that this session has made.
   let created = Atomic<Int>(0)
@@ -101,7 +91,7 @@ final class SegmentFiles: Sendable {
     images = ScratchPool(byteCount: segmentSize, kept: SegmentFiles.imagesInUse)
   }
 
-  /// Returns the memory of a stream of writes to the kernel. Call it when nobody uses the space.
+  /// Returns the memory of a stream of writes to the kernel, when nobody uses the space.
   func rest() { images.shrink(to: SegmentFiles.imagesAtRest) }
 
   /// A segment of unknown birth has a name that no file has.
@@ -115,7 +105,7 @@ final class SegmentFiles: Sendable {
 
   func path(_ id: SegmentID) -> String { SegmentPath.path(of: name(id)) }
 
-  /// The birth of a segment; nil if it is unknown.
+  /// nil if it is unknown.
   func birth(_ id: SegmentID) -> SegmentBirth? {
     state.withLock { $0.names[id]?.birth }
   }
@@ -162,9 +152,8 @@ final class SegmentFiles: Sendable {
     return file
   }
 
-  /// Lets segments be opened anew when they are read next.
+  /// Opens segments anew when they are read next.
   func closeReadable() { state.withLock { $0.readable = [:] } }
-
   /// Creates the file of a new segment.
   func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
     let name = name(id)

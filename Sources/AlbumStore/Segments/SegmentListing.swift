@@ -3,11 +3,17 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
+/// Which segment of a space.
+struct SegmentID: Hashable, Sendable {
+  let kind: SegmentKind
+  let number: SegmentNumber
+}
+
 /// The segment files in the store at one moment, of all spaces. A space finds its own, because it can
 /// decrypt kind, number and birth from their names.
 struct SegmentListing: Sendable {
-  /// Names of all segments, including those of other spaces and chaff. What others made since it was listed is
-  /// missing.
+  /// Names of all segments, including those of other spaces and chaff. What others made since it was listed
+  /// is missing.
   private(set) var names: Set<SegmentName>
   /// The segments of this space. Several of one number are of different copies of one store.
   private(set) var own: [SegmentID: [(birth: SegmentBirth, name: SegmentName)]] = [:]

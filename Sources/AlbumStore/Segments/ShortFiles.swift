@@ -87,6 +87,8 @@ package struct ShortFiles {
     let file = try files.directory.open(path, .read)
     let size = Int(try file.size())
     if size >= files.segmentSize { return nil }
+    // The file system may report what it likes; bytes that are there are not filled up.
+    if try !file.bytes(at: Int64(size), count: 1).isEmpty { return nil }
     // Its other name may be in a backup that shares files with the store, or anywhere else.
     if try file.hasOtherNames() { return nil }
     let modified = try file.modificationTime()

@@ -191,8 +191,8 @@ struct TimeSettling {
 }
 
 extension SegmentFiles {
-  /// Sets the times of what a session may have left with others: the small files, and the folders that did not
-  /// have them when they were listed. A session sets those of other folders as it changes them.
+  /// Sets the times of what a session may have left with others: the small files, and the folders that did
+  /// not have them when they were listed. A session sets those of other folders as it changes them.
   func settleFolders() {
     RestingTimes.settle(directory, unsettledFolders.withLock { $0 })
   }

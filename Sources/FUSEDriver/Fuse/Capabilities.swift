@@ -7,8 +7,8 @@ enum Capabilities {
   /// The limit of concurrent read-ahead and asynchronous direct requests.
   static let backgroundRequests = UInt32(64)
 
-  /// `follows`: another session may change contents, and so the kernel owns no size and time. It drops pages of
-  /// a file whose times differ from those that it knows.
+  /// `follows`: another session may change contents, and so the kernel owns no size and time. It drops pages
+  /// of a file whose times differ from those that it knows.
   static func negotiate(
     _ connection: inout fuse_conn_info, accessControl: Bool, follows: Bool
   ) {

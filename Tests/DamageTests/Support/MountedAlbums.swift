@@ -37,6 +37,7 @@ struct MountedAlbums {
     space.read { catalog in
       var found: [InodeNumber: [Extent]] = [:]
       catalog.forEachInode { index, state in
+        guard state.kind == .regular else { return }
         found[state.number] = catalog.extents(of: index, from: 0, to: .max)
       }
       return found

@@ -66,7 +66,7 @@ final class SampleStore: Sendable {
     frozen = builder.disk.frozen()
     former = builder.former
     states = builder.states
-    newestContents = try SampleStore.contents(of: frozen, keys, states[states.count - 1])
+    newestContents = try SampleStore.contents(of: frozen, keys)
     try builder.kill()
     killed = builder.disk.frozen()
     killedStates = Array(builder.states[builder.floor...])
@@ -100,14 +100,13 @@ final class SampleStore: Sendable {
     keys.numbers(kind, among: frozen.files.keys).map(\.rawValue)
   }
 
-  private static func contents(
-    of store: FrozenStore, _ keys: SpaceKeys, _ newest: Observed
-  ) throws -> [InodeNumber: [UInt8]] {
+  /// Of deleted files, too.
+  private static func contents(of store: FrozenStore, _ keys: SpaceKeys) throws
+    -> [InodeNumber: [UInt8]]
+  {
     let mounted = try MountedAlbums(DamagedDisk(store), keys)
     var contents: [InodeNumber: [UInt8]] = [:]
-    for item in newest.items.values where item.state.kind == .regular {
-      contents[item.inode] = try mounted.content(of: item.inode)
-    }
+    for inode in mounted.contents.keys { contents[inode] = try mounted.content(of: inode) }
     return contents
   }
 
