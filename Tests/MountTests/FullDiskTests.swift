@@ -133,7 +133,7 @@ struct FullDiskTests {
       try fill(mounted)
       try mounted.sh(
         """
-        ls $M/Trip/Photo/1-2000000-* | wc -l > $W/count
+        find $M/Trip/Photo -name '1-2000000-*' -size +0 | wc -l > $W/count
         rm $M/Trip/Photo/1-2000000-*; sed -i '/1-2000000-/d' $W/closed
         test $(albumfs deleted list $M | wc -l) = $(cat $W/count)
         head -c 5M /dev/zero > $W/zeros; ! cp $W/zeros $M/Trip/Photo/zeros 2> $W/said
