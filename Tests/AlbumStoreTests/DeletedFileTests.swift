@@ -239,6 +239,30 @@ struct DeletedFileTests {
     again.abandon()
   }
 
+  /// A copy may lack the newest content of a deleted file, and have what the file held before.
+  @Test func aFormerVersionTakesThePlaceOfADeletedFileThatACopyLacks() throws {
+    let space = try open()
+    try space.write([1, 2, 3], to: "a")
+    let file = space.read { catalog in
+      catalog.child(FileName(literal: "a"), of: catalog.index(of: .root)!)!
+    }
+    let moment = space.removalMoment(.now)
+    let isKept = space.change { catalog in catalog.keepVersion(of: file, at: moment) }
+    #expect(isKept)
+    try space.write([4, 5, 6], to: "a")
+    space.delete("a")
+    space.change { $0.discardUnwritten(file) }
+    #expect(space.deletedNames == ["a"])
+    #expect(try space.deletedContent(of: "a") == [1, 2, 3])
+    try space.close()
+    let again = try open()
+    try again.restore("a")
+    #expect(try again.content(of: "a") == [1, 2, 3])
+    let isSound = again.read { CatalogAudit($0).problems.isEmpty && $0.formerCounts.isEmpty }
+    #expect(isSound)
+    try again.close()
+  }
+
   @Test func afterAPurgeNoSegmentHoldsTheContentOrTheName() throws {
     let space = try place.open(grace: 0, background: false, time: time.source)
     var random = SeededRandom()

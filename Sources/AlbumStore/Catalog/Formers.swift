@@ -222,6 +222,26 @@ extension Catalog {
     return true
   }
 
+  /// Ends the keeping of a deleted file of which a copy lacks content. Its former versions take its place.
+  mutating func discardUnwritten(_ index: InodeIndex) {
+    if let place = formerPlace(of: index), let directory = self.index(of: place.directory) {
+      for version in versions(of: index) { setFormer(place, of: version, in: directory) }
+    }
+    _ = discardDeleted(index)
+  }
+
+  private func versions(of file: InodeIndex) -> [InodeIndex] {
+    if formerCounts[file] == nil { return [] }
+    var found: [InodeIndex] = []
+    for place in 0..<formers.upperBound {
+      guard let record = formers.occupant(place), record.reason == .overwritten,
+        record.directory == file.rawValue
+      else { continue }
+      found.append(InodeIndex(rawValue: record.inode))
+    }
+    return found
+  }
+
   // MARK: Frames and replay
 
   func encodeFormer(of number: InodeNumber, into writer: inout ByteWriter) {

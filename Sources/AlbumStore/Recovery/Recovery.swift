@@ -161,7 +161,7 @@ struct Recovery {
   private mutating func showFallbacks(in catalog: inout Catalog) {
     report.incompleteFiles = fallback.apply(to: &catalog)
     for inode in unwrittenDeleted {
-      if let index = catalog.index(of: inode) { _ = catalog.discardDeleted(index) }
+      if let index = catalog.index(of: inode) { catalog.discardUnwritten(index) }
     }
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
