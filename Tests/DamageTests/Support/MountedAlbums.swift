@@ -30,6 +30,8 @@ struct MountedAlbums {
     space = try Space.open(
       Store(directory: disk, segmentSize: segmentSize), keys: keys, options: options)
     fileSystem = FileSystem(space: space)
+    // A new space: removed files go at once, so that damage hits what the user sees.
+    if space.status.inodes == 1 { space.deletedPolicy.isOn = false }
   }
 
   /// The content of all files, of thumbnails and of deleted files, too.
