@@ -30,7 +30,7 @@ test("every text is used, and no module has a text of its own", () => {
 
 test("every failure of the interface has a text, and others have one too", () => {
   const interfaceText = readFileSync(new URL("../Documentation.docc/Interface.md", pages), "utf8");
-  const codes = /Codes: (.*)/.exec(interfaceText)[1].match(/`([a-z]+)` \(/g).map((code) => code.slice(1, -3));
+  const codes = /Codes: ([^]*?)\n- /.exec(interfaceText)[1].match(/`([a-z]+)`\s\(/g).map((code) => code.slice(1, -3));
   assert.ok(codes.length > 10);
   for (const code of codes) assert.ok(`error_${code}` in table, code);
   assert.equal(explain({ code: "never heard of" }), t("error_failed"));
