@@ -83,7 +83,10 @@ struct FenceTests {
     try a.write([1], to: "a")
     let isOver = Mutex(false, rank: .test)
     let writer = try PosixThread(name: "writer") {
-      while !isOver.withLock({ $0 }) { try? a.durability.forcedBarrier() }
+      while !isOver.withLock({ $0 }) {
+        try? a.write([1], to: "a")
+        try? a.barrier()
+      }
     }
     #expect(code { _ = try open(second, watch: .seconds(60)) } == .inUse)
     isOver.withLock { $0 = true }
