@@ -26,6 +26,7 @@ import Testing
       try mounted.sh(
         """
         albumfs mount -q --grace 0 \(Self.everything) --trace-file $W/trace --password-file $P $S $M
+        albumfs history --off --password-file $P $M > $W/history
         mkdir $M/Secret; cp $W/picture.jpg $W/other.jpg $M/Secret/Photo/; echo plaintext > $M/Secret/text
         head -c 1500000 /dev/urandom > $M/Secret/large
         test ! -e $M/Secret/missing; sync $M/Secret/text; cat $M/Secret/text > $W/out
