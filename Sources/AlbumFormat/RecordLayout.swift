@@ -21,7 +21,7 @@ package enum RecordKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case checkpoint = 4
   /// At the start of a segment: the segment is complete, see `SegmentSeal`.
   case seal = 5
-  /// Who made a fence, see `FenceRecord`.
+  /// Names the session that made a fence, see `FenceRecord`.
   case fence = 6
 }
 

@@ -1,4 +1,4 @@
-/// What a person says of a photo, in an extended attribute of the file. albumfs gives each of these a
+/// A note of a person about a photo, in an extended attribute of the file. albumfs gives each attribute a
 /// meaning, and refuses values without one.
 package enum PhotoNote: String, CaseIterable, Sendable {
   /// A text of any length.

@@ -117,7 +117,7 @@ package final class SalvagedSpace {
     throws(StoreError) -> HeldExtents
   {
     var held = HeldExtents(in: space)
-    let content = ContentStore(files: files)
+    let content = recovery.content
     let buffer = SegmentImage(byteCount: ReadHeadroom.byteCount + Int(DataRecord.contentLimit))
     defer { buffer.wipe() }
     for extent in file.extents where !extent.isLost {

@@ -213,15 +213,7 @@ struct DeletedFileTests {
   @Test(arguments: [true, false])
   func formerVersionsGoWithTheirFile(_ isPurged: Bool) throws {
     let space = try open()
-    try space.write([1, 2, 3], to: "a")
-    let file = space.read { catalog in
-      catalog.child(FileName(literal: "a"), of: catalog.index(of: .root)!)!
-    }
-    let moment = space.removalMoment(.now)
-    let isKept = space.change { catalog in catalog.keepVersion(of: file, at: moment) }
-    #expect(isKept)
-    try space.write([4, 5, 6], to: "a")
-    space.delete("a")
+    let file = try space.overwriteAndDelete("a")
     #expect(space.deletedUsage.files == 2)
     let number = space.read { $0.state(file).number }
     if isPurged {
@@ -242,15 +234,7 @@ struct DeletedFileTests {
   /// A copy may lack the newest content of a deleted file, and have what the file held before.
   @Test func aFormerVersionTakesThePlaceOfADeletedFileThatACopyLacks() throws {
     let space = try open()
-    try space.write([1, 2, 3], to: "a")
-    let file = space.read { catalog in
-      catalog.child(FileName(literal: "a"), of: catalog.index(of: .root)!)!
-    }
-    let moment = space.removalMoment(.now)
-    let isKept = space.change { catalog in catalog.keepVersion(of: file, at: moment) }
-    #expect(isKept)
-    try space.write([4, 5, 6], to: "a")
-    space.delete("a")
+    let file = try space.overwriteAndDelete("a")
     space.change { $0.discardUnwritten(file) }
     #expect(space.deletedNames == ["a"])
     #expect(try space.deletedContent(of: "a") == [1, 2, 3])
@@ -436,6 +420,20 @@ extension Duration {
 }
 
 extension Space {
+  /// Writes a file, overwrites it, which keeps a former version, and deletes it.
+  fileprivate func overwriteAndDelete(_ name: String) throws -> InodeIndex {
+    try write([1, 2, 3], to: name)
+    let file = read { catalog in
+      catalog.child(FileName(known: Array(name.utf8)), of: catalog.index(of: .root)!)!
+    }
+    let moment = removalMoment(.now)
+    let isKept = change { catalog in catalog.keepVersion(of: file, at: moment) }
+    #expect(isKept)
+    try write([4, 5, 6], to: name)
+    delete(name)
+    return file
+  }
+
   /// Removes a name as a user does.
   func delete(_ name: String) {
     let moment = removalMoment(.now)

@@ -37,6 +37,35 @@ struct FenceTests {
     return try Space.open(store, keys: place.keys, options: options)
   }
 
+  /// A writes and syncs a file, which B has for common history.
+  private func openFirst(writing name: String = "a", aheadBy days: Int64 = 0) throws -> Space {
+    let a = try open(first, aheadBy: days)
+    try a.write([1], to: name)
+    try a.barrier()
+    return a
+  }
+
+  /// B begins to write, and syncs a file.
+  private func openSecond(writing name: String = "by B") throws -> Space {
+    let b = try open(second)
+    try b.write([2], to: name)
+    try b.barrier()
+    return b
+  }
+
+  /// B writes in three sessions of its own: 0, 1 and 2.
+  private func letSecondWriteThreeTimes() throws {
+    for session in 0..<3 { try openSecond(writing: "\(session)").close() }
+  }
+
+  /// Returns why a session can no longer write and sync; nil if it can.
+  private func refusal(of space: Space, writing name: String = "late") -> StoreError.Code? {
+    code {
+      try space.write([3], to: name)
+      try space.barrier()
+    }
+  }
+
   private func fences() throws -> [UInt32] {
     try place.segments().keys.compactMap { place.keys.segment(at: $0) }
       .filter { $0.kind == .fence }.map(\.number.rawValue).sorted()
@@ -55,17 +84,10 @@ struct FenceTests {
   }
 
   @Test func theSecondWriterStopsTheFirstAndNothingThatCountedIsLost() throws {
-    let a = try open(first)
-    try a.write([1], to: "synced by A")
-    try a.barrier()
-    let b = try open(second)
-    try b.write([2], to: "by B")
-    try b.barrier()
+    let a = try openFirst(writing: "synced by A")
+    let b = try openSecond()
 
-    #expect(
-      code {
-        try a.write([3], to: "too late"); try a.barrier()
-      } == .inUse)
+    #expect(refusal(of: a, writing: "too late") == .inUse)
     #expect(a.isReadOnly)
     #expect(code { try a.barrier() } == .readOnly)
     #expect(throws: StoreError.self) { try a.close() }
@@ -114,10 +136,7 @@ struct FenceTests {
     let (a, b) = (try open(first), try open(second))
     try a.write([1], to: "a")
     try a.barrier()
-    #expect(
-      code {
-        try b.write([2], to: "b"); try b.barrier()
-      } == .inUse)
+    #expect(refusal(of: b, writing: "b") == .inUse)
     try a.close()
     #expect(try shown()["a"] == [1])
   }
@@ -126,14 +145,10 @@ struct FenceTests {
   /// ahead.
   @Test(arguments: [0, 400] as [Int64])
   func whatTheStoppedWriterHadNotFinishedComesBackByARepair(aheadBy days: Int64) throws {
-    let a = try open(first, aheadBy: days)
     var content = [UInt8](repeating: 5, count: 200_000)
     content[0] = 6
-    try a.write([1], to: "both")
-    try a.barrier()
-    let b = try open(second)
-    try b.write([2], to: "by B")
-    try b.barrier()
+    let a = try openFirst(writing: "both", aheadBy: days)
+    let b = try openSecond()
     // Frames that no barrier covers: closed files, which nobody has synced.
     try a.write(content, to: "closed by A")
     try a.write([7, 7], to: "both")
@@ -209,10 +224,24 @@ struct FenceTests {
     return test.first.calls
   }
 
-  @Test func aLostLockTurnsTheSpaceReadOnlyBeforeMoreIsPromised() throws {
-    let a = try open(first)
+  /// Without the look at the fence, what the first one syncs is lost: the tests above would notice.
+  @Test func aWriterThatDoesNotLookLosesWhatItSynced() throws {
+    var options = SpaceOpenOptions(logger: Logger(label: "test"))
+    options.worksInBackground = false
+    options.omitting = [.fence]
+    let store = Store(directory: first, segmentSize: StorePlace.segmentSize)
+    let a = try Space.open(store, keys: place.keys, options: options)
     try a.write([1], to: "a")
     try a.barrier()
+    let b = try openSecond()
+    #expect(refusal(of: a) == nil)
+    a.abandon()
+    try b.close()
+    #expect(try shown()["late"] == nil)
+  }
+
+  @Test func aLostLockTurnsTheSpaceReadOnlyBeforeMoreIsPromised() throws {
+    let a = try openFirst()
     first.loseLocks()
     try a.write([2], to: "b")
     #expect(code { try a.barrier() } == .inUse)
@@ -226,9 +255,7 @@ struct FenceTests {
     for file in 0..<3 { a.remove("\(file)") }
     try a.commit()
     for _ in 0..<2 { try a.durability.forcedBarrier() }
-    let b = try open(second)
-    try b.write([2], to: "b")
-    try b.barrier()
+    _ = try openSecond(writing: "b")
     let before = try place.segments().keys
     #expect(throws: StoreError.self) {
       try a.compactor.retireEmptied()
@@ -253,18 +280,9 @@ struct FenceTests {
 
   /// Its fence and the next ones are gone by then.
   @Test func aMachineThatSleptThroughManySessionsIsStopped() throws {
-    let a = try open(first)
-    try a.write([1], to: "a")
-    try a.barrier()
-    for session in 0..<3 {
-      let b = try open(second)
-      try b.write([2], to: "\(session)")
-      try b.close()
-    }
-    #expect(
-      code {
-        try a.write([3], to: "late"); try a.barrier()
-      } == .inUse)
+    let a = try openFirst()
+    try letSecondWriteThreeTimes()
+    #expect(refusal(of: a) == .inUse)
     #expect(a.isReadOnly)
     let files = try shown()
     #expect(files["a"] == [1])
@@ -275,15 +293,8 @@ struct FenceTests {
   /// A listed the store before B and C wrote; their fences are gone, so A can make one of B's number.
   @Test func aMachineThatListedTheStoreLongAgoDoesNotWrite() throws {
     let a = try open(first)
-    for session in 0..<3 {
-      let b = try open(second)
-      try b.write([2], to: "\(session)")
-      try b.close()
-    }
-    #expect(
-      code {
-        try a.write([3], to: "late"); try a.barrier()
-      } == .inUse)
+    try letSecondWriteThreeTimes()
+    #expect(refusal(of: a) == .inUse)
     let files = try shown()
     #expect(files["2"] == [2])
     #expect(files["late"] == nil)
@@ -300,10 +311,7 @@ struct FenceTests {
     let a = try open(first)
     try b.write([2], to: "b")
     try b.barrier()
-    #expect(
-      code {
-        try a.write([1], to: "a"); try a.barrier()
-      } == .inUse)
+    #expect(refusal(of: a, writing: "a") == .inUse)
     try b.write([3], to: "more")
     try b.close()
     let files = try shown()

@@ -145,7 +145,7 @@ private struct DatePlan {
     fileprivate let files: [Found]
   }
 
-  /// What is known of a file.
+  /// A file that `tidy` found.
   fileprivate struct Found {
     let name: FileName
     let number: InodeNumber

@@ -145,7 +145,7 @@ extension Compactor {
     return found
   }
 
-  /// Those of the inodes that are deleted files, and the segments that hold their content.
+  /// Returns which of the inodes are deleted files, and the segments that hold the content of these.
   private func contentOfDeleted(_ inodes: [InodeNumber]) -> ([InodeNumber], Set<SegmentNumber>) {
     var (found, segments) = ([InodeNumber](), Set<SegmentNumber>())
     for inode in inodes {

@@ -21,7 +21,7 @@ import struct Synchronization.Atomic
 //   barrier. Recovery checks the records of frames after the last *proven* barrier, and would cut history at
 //   a frame whose segment is gone.
 // - The reserve: under its own lock, which its making holds too.
-// - Fences: a later one exists. They are never made again, so this stays true.
+// - Fences: a later one exists.
 //
 // The journal's lock is held while one file is unlinked, so no frame and no head is appended meanwhile.
 

@@ -19,6 +19,7 @@ package struct SpaceOpenOptions: Sendable {
   package var addsChaff = false
   /// How long a mount that writes watches a session that has not ended, where its lock may not show it.
   package var watch = TestHooks.delay(.watch, .seconds(6))
+  /// Who watches the space's journal and compaction.
   package var trace = SpaceTrace()
   /// The precautions that the crash harness leaves out.
   var omitting: Set<Precaution> = []

@@ -7,13 +7,16 @@ import struct Synchronization.Atomic
 
 /// The segment files of one space. Finds them by their keyed names, creates, opens, syncs and seals them, and
 /// records which files and folders were written since their last sync. Touches the folder `segments` and
-/// nothing else of the store; it does not know what a segment holds. Any thread.
+/// nothing else of the store; it does not know what a segment holds. Only `Removal` unlinks a complete
+/// segment. Any thread.
 ///
 /// `state` (rank `files`) is never held during disk work. `syncing` is held during the syncs of its kind.
 final class SegmentFiles: Sendable {
   let directory: any StorageDirectory
   let keys: SpaceKeys
+  /// Bytes of a segment, equal for all segments of the store.
   let segmentSize: Int
+  /// Images of segments that are being filled.
   let images: ScratchPool
   /// The unused images that are kept in use: as many threads may each be writing out a full segment.
   private static let imagesInUse = 8
@@ -105,7 +108,7 @@ final class SegmentFiles: Sendable {
 
   func path(_ id: SegmentID) -> String { SegmentPath.path(of: name(id)) }
 
-  /// nil if it is unknown.
+  /// The birth of a segment; nil if it is unknown.
   func birth(_ id: SegmentID) -> SegmentBirth? {
     state.withLock { $0.names[id]?.birth }
   }
@@ -118,13 +121,6 @@ final class SegmentFiles: Sendable {
       state.names[id] = (birth, name)
       state.readable[id] = nil
     }
-  }
-
-  /// Gives a new segment its birth: that of this session.
-  @discardableResult
-  func bear(_ id: SegmentID) -> SegmentBirth {
-    use(id, session)
-    return session
   }
 
   /// Takes the births of segments from their names in the store, if no caller has chosen one.
@@ -154,6 +150,7 @@ final class SegmentFiles: Sendable {
 
   /// Opens segments anew when they are read next.
   func closeReadable() { state.withLock { $0.readable = [:] } }
+
   /// Creates the file of a new segment.
   func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
     let name = name(id)
@@ -420,12 +417,6 @@ final class SegmentFiles: Sendable {
       $0.ended[id] = nil
       $0.unsyncedDirectories[id.kind, default: []].insert(folder)
     }
-  }
-
-  /// The whole segment; nil if it is missing. Short if the file is short.
-  func contents(_ id: SegmentID) throws(StoreError) -> SegmentImage? {
-    let image = SegmentImage(byteCount: segmentSize)
-    return try load(id, into: image) ? image : nil
   }
 
   /// Reads the whole segment into an image of its size; returns false if it is missing.

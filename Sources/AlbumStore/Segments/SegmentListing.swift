@@ -111,3 +111,18 @@ extension SegmentFiles {
         + "moved away", path: path)
   }
 }
+
+extension SegmentFiles {
+  /// Gives a new segment its birth: that of this session.
+  @discardableResult
+  func bear(_ id: SegmentID) -> SegmentBirth {
+    use(id, session)
+    return session
+  }
+
+  /// The whole segment; nil if it is missing. Short if the file is short.
+  func contents(_ id: SegmentID) throws(StoreError) -> SegmentImage? {
+    let image = SegmentImage(byteCount: segmentSize)
+    return try load(id, into: image) ? image : nil
+  }
+}
