@@ -163,7 +163,7 @@ import Testing
         { echo more > ${M}2/file; sync ${M}2/file; } & writer=$!
         # The write waits for the disk, and the report for nothing.
         stuck() { kill -USR1 $daemon; grep -q 'requests: [1-9]' $W/log; }
-        await stuck; await grep -q "'end of state'" $W/log; grep -q 'albumfs-keeper: [DS]' $W/log
+        await stuck; await grep -q "'end of state'" $W/log; grep -q 'albumfs-keeper: [DRS]' $W/log
         kill -CONT $disk; wait $writer; test "$(cat ${M}2/file)" = more
         albumfs umount ${M}2; wait $daemon; albumfs umount $M
         """)
