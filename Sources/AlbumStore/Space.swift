@@ -14,6 +14,8 @@ package final class Space: Sendable {
   let compactor: Compactor
   let housekeeping: Housekeeping
   let recovery: RecoveryReport
+  /// Of a space that was opened for reading; nil if it follows no writer.
+  let follower = Mutex<Follower?>(nil, rank: .leaf)
 
   init(_ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport) {
     self.context = context

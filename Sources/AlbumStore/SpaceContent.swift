@@ -1,5 +1,6 @@
 package import AlbumFormat
 package import AlbumModel
+import Posix
 
 // The content of files: sealing it into records, and reading it back.
 
@@ -24,11 +25,17 @@ extension Space {
 
   /// Reads the whole of `extent` (which the caller has clipped) into `buffer`, which has its length.
   /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are restored. Throws `.damaged` if
-  /// a record does not decrypt: the buffer's content is then undefined and must not be shown.
+  /// a record does not decrypt: the buffer's content is then undefined and must not be shown. Waits at most
+  /// `Outages.patience` for a store that does not respond.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
   {
     countActivity()
-    try unsafe context.content.read(extent, into: buffer)
+    guard let outages = context.store.directory.outages else {
+      return try unsafe context.content.read(extent, into: buffer)
+    }
+    try outages.hurriedly { () throws(StoreError) in
+      try unsafe context.content.read(extent, into: buffer)
+    }
   }
 
   /// Reads all content of an extent.

@@ -1,4 +1,5 @@
 import AlbumFormat
+import AlbumModel
 import Logging
 import Posix
 
@@ -6,33 +7,45 @@ import Posix
 // shows what that has on disk, a few seconds later. It reads the journal anew when it has grown, and puts the
 // new catalog in the place of the old one. Whoever knows an inode knows it by its number, which stays.
 
-/// Keeps a space at what a writer has on disk. Only its thread calls it.
+/// Keeps a space at what a writer has on disk. Only its thread calls `round`; the rest from any thread.
 final class Follower: SpacePart, Sendable {
   let context: SpaceContext
-  private let fence: Mutex<Fence>
-  private let hasFailed = Mutex(false, rank: .leaf)
+
+  private struct State {
+    var fence: Fence
+    var report: RecoveryReport
+    var following = Following(lastLook: SystemClock.wall())
+  }
+  private let state: Mutex<State>
 
   /// The time between two looks. On a local disk, reading a long journal takes a third of the time at most;
   /// on a network it mostly waits.
   private static let interval = TestHooks.delay(.following, .seconds(5))
   private static let restAfterReading = 2
 
-  init(_ context: SpaceContext, from fence: Fence) {
+  /// Behind what recovery found.
+  init(_ context: SpaceContext, from fence: Fence, _ report: RecoveryReport) {
     self.context = context
-    self.fence = Mutex(fence, rank: .leaf)
+    state = Mutex(State(fence: fence, report: report), rank: .leaf)
   }
+
+  var following: Following { state.withLock { $0.following } }
+
+  /// What the last reading of the journal found.
+  var report: RecoveryReport { state.withLock { $0.report } }
 
   /// One look; returns the time of the next.
   func round() -> MonotonicTime {
     let begun = MonotonicTime.now
     do throws(StoreError) {
-      if try fence.withLock({ $0 }).hasMoved() { try readAnew() }
-      hasFailed.withLock { $0 = false }
+      let now = SystemClock.wall()
+      if try state.withLock({ $0.fence }).hasMoved() { try readAnew() }
+      state.withLock { $0.following = Following(lastLook: now) }
     } catch {
       // The writer may have removed what was listed, or the network is away. The next look tells.
-      let isFirst = hasFailed.withLock { failed in
-        defer { failed = true }
-        return !failed
+      let isFirst = state.withLock { state in
+        defer { state.following.problem = error }
+        return state.following.problem == nil
       }
       if isFirst { options.logger.warning("cannot follow the writer for now: \(error)") }
     }
@@ -55,7 +68,7 @@ final class Follower: SpacePart, Sendable {
     _ = catalog.reconcile()
     let next = Fence(files, behind: listing, try recovery.journalEnd())
     context.catalog.replace(by: catalog)
-    fence.withLock { $0 = next }
+    state.withLock { ($0.fence, $0.report) = (next, recovery.report) }
   }
 }
 
@@ -65,7 +78,8 @@ extension Space {
 
   /// Starts the thread that follows the writer.
   func follow(from fence: Fence) throws(StoreError) {
-    let follower = Follower(context, from: fence)
+    let follower = Follower(context, from: fence, recovery)
+    self.follower.withLock { $0 = follower }
     do throws(Errno) {
       try context.keeper.start("albumfs-follower", atOnce: true) { follower.round() }
     } catch {

@@ -168,9 +168,13 @@ extension Space {
     }
   }
 
+  /// Waits for a store that does not respond no longer than `Outages.patience` from now on.
+  package func endPatience() { context.store.directory.outages?.endPatience() }
+
   /// Writes everything out and ends the session. The caller has stopped using the space.
   package func close() throws(StoreError) {
     defer { context.lock?.release() }
+    endPatience()
     durability.reclaims.stop()
     compactor.turns.stop()
     context.keeper.stop()
@@ -178,6 +182,10 @@ extension Space {
     defer { settleTimesInTheEnd() }
     // A space that turned read-only throws once more, because not everything is on disk.
     try requireWritable()
+    try durability.outlasting { () throws(StoreError) in try writeEnd() }
+  }
+
+  private func writeEnd() throws(StoreError) {
     try commitInTheEnd()
     let wasUsed = durability.hasWritten || read { $0.hasChanges }
     if !wasUsed { return }

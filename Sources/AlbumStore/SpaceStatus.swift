@@ -5,12 +5,24 @@ package import Posix
 
 import struct Synchronization.Atomic
 
+/// How far a space that was opened for reading follows the writer.
+package struct Following: Sendable {
+  /// When the space looked last: it shows what was on disk then.
+  package var lastLook: Timestamp
+  /// Why it has not looked since.
+  package var problem: StoreError?
+}
+
 /// The state of a space, for a user.
 package struct SpaceStatus: Sendable {
   /// Why nothing can be changed; nil if changes are possible.
   package var readOnlyReason: String?
   /// Why no new content can be accepted now: room on the disk is missing; nil if there is room.
   package var shortage: String?
+  /// Since when the store does not respond, and why; nil if it does.
+  package var outage: Outage?
+  /// nil: the space does not follow a writer.
+  package var following: Following?
   /// When everything was last on disk; nil if nothing was written in this session.
   package var lastBarrier: Timestamp?
   package var recovery: RecoveryReport
@@ -26,10 +38,13 @@ package struct SpaceStatus: Sendable {
 extension Space {
   package var status: SpaceStatus {
     let (inodes, segments) = read { ($0.inodeCount, $0.segments.accounts.count) }
+    let follower = follower.withLock { $0 }
     return SpaceStatus(
       readOnlyReason: context.health.readOnlyReason?.message,
-      shortage: context.room.shortage?.message,
-      lastBarrier: durability.barrierState.withLock { $0.lastBarrier }, recovery: recovery,
+      shortage: context.room.shortage?.message, outage: context.store.directory.outages?.current,
+      following: follower?.following,
+      lastBarrier: durability.barrierState.withLock { $0.lastBarrier },
+      recovery: follower?.report ?? recovery,
       inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count,
       cipher: context.files.keys.cipher.kind)
   }

@@ -165,6 +165,31 @@ package struct FailedThumbnail: Codable, Sendable, Equatable {
 
 /// The result of `albumfs status`. Its JSON form is the output of `--json`.
 package struct MountStatus: Codable, Sendable, Equatable {
+  /// How far a mount for reading follows the writer.
+  package struct Following: Codable, Sendable, Equatable {
+    /// It shows what the writer had on disk then, in seconds since 1970.
+    package var lastLook: Double
+    /// Why it has not looked since; nil if it looks.
+    package var problem: String?
+
+    package init(lastLook: Double, problem: String?) {
+      self.lastLook = lastLook
+      self.problem = problem
+    }
+  }
+
+  /// A store on a network does not respond.
+  package struct Outage: Codable, Sendable, Equatable {
+    /// In seconds since 1970.
+    package var since: Double
+    package var reason: String
+
+    package init(since: Double, reason: String) {
+      self.since = since
+      self.reason = reason
+    }
+  }
+
   package struct Thumbnails: Codable, Sendable, Equatable {
     /// The number of thumbnails; nil if the daemon's version does not count them.
     package var made: Int?
@@ -260,6 +285,10 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var readOnlyReason: String?
   /// Why nothing more can be stored now; nil if there is room.
   package var shortage: String?
+  /// nil: the mount does not follow a writer.
+  package var following: Following?
+  /// nil: the store responds.
+  package var outage: Outage?
   /// Segments that compaction did not touch because content in them does not decrypt.
   package var unreadableSegments: Int
   /// The cipher of the space's records; nil if the daemon's version does not report it.
@@ -277,7 +306,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
     store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, videos: Int? = nil,
     otherFiles: Int?, files: Int, bytes: Int64, thumbnails: Thumbnails, deleted: Deleted? = nil,
     lastBarrier: Double?, readOnly: Bool,
-    readOnlyReason: String?, shortage: String?, unreadableSegments: Int, cipher: String?,
+    readOnlyReason: String?, shortage: String?, following: Following? = nil,
+    outage: Outage? = nil, unreadableSegments: Int, cipher: String?,
     transport: String?, transportReason: String?, recovery: [String], messages: [String]
   ) {
     self.store = store
@@ -295,6 +325,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.readOnly = readOnly
     self.readOnlyReason = readOnlyReason
     self.shortage = shortage
+    self.following = following
+    self.outage = outage
     self.unreadableSegments = unreadableSegments
     self.cipher = cipher
     self.transport = transport

@@ -28,9 +28,18 @@ extension Parts {
       thumbnails: thumbnails(report, made: contents.thumbnails), deleted: deletedStatus,
       lastBarrier: status.lastBarrier.map { Double($0.seconds) + Double($0.subsecond) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
+      following: status.following.map {
+        MountStatus.Following(
+          lastLook: Double($0.lastLook.seconds) + Double($0.lastLook.subsecond) / 1e9,
+          problem: $0.problem?.message)
+      },
+      outage: status.outage.map {
+        MountStatus.Outage(
+          since: Double($0.since.seconds) + Double($0.since.subsecond) / 1e9, reason: "\($0.cause)")
+      },
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
       transport: transport.name, transportReason: transport.reason,
-      recovery: status.recovery.sentences, messages: messages)
+      recovery: status.recovery.sentences(ofReader: space.follows), messages: messages)
   }
 
   private func thumbnails(_ report: ThumbnailReport, made: Int) -> MountStatus.Thumbnails {

@@ -43,7 +43,7 @@ final class Parts: Sendable {
     do throws(MountError) { mountOptions = try options.parsedMountOptions() } catch {
       throw Failure(error)
     }
-    let store = try StoreOpening.open(options.store)
+    let store = try StoreOpening.open(options.store, waitingWith: logger)
     let isReadOnly = mountOptions.readOnly
     if !isReadOnly { store.warnWhereChaffIsForbidden() }
     space = try Parts.openSpace(store, options, secret, isReadOnly, trace, logger)
@@ -69,7 +69,7 @@ final class Parts: Sendable {
   /// For the user who mounts, one sentence each.
   var warnings: [String] {
     storeWarnings + space.unreadableFiles.map { Failure.sentence($0.message) }
-      + space.status.recovery.sentences
+      + space.status.recovery.sentences(ofReader: space.follows)
       + (isReadOnly ? [] : noThumbnails.map { ["No thumbnails will be made: \($0.words)."] } ?? [])
   }
 
@@ -104,6 +104,7 @@ final class Parts: Sendable {
 
   /// Writes everything out. Call it when nobody uses the mount any more.
   func close() throws(Failure) {
+    space.endPatience()
     queue?.stop()
     previews?.stop()
     let unwritten = fileSystem.close()

@@ -39,6 +39,13 @@ package struct Errno: Error, Hashable, Sendable, RawRepresentable, CustomStringC
   package static let stale = Errno(ESTALE)
   package static let timedOut = Errno(ETIMEDOUT)
 
+  /// What file systems on a network answer while their server, or the way to it, is away.
+  static let ofOutages: Set = [
+    io, stale, notConnected, timedOut, Errno(ECONNABORTED), Errno(ECONNRESET), Errno(ECONNREFUSED),
+    Errno(EHOSTDOWN), Errno(EHOSTUNREACH), Errno(ENETDOWN), Errno(ENETUNREACH), Errno(ESHUTDOWN),
+    Errno(EPIPE), Errno(EREMOTEIO),
+  ]
+
   package var description: String {
     if let misplacement { return "it is \(misplacement): remove it" }
     return unsafe String(cString: strerror(rawValue))

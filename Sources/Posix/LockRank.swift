@@ -25,6 +25,8 @@ internal import CLinux
 // | segment        | how far one of them is filled and written       | nothing slow                            |
 // | files          | names and descriptors; what is not synced       | nothing slow                            |
 // | leaf           | one thing each; no lock is taken under it       | a short system call                     |
+// | outage         | whether the store responds; which directory and | nothing slow                            |
+// |                | descriptors lead to it                          |                                         |
 // | random         | the pool of random bytes                        | its refill from the kernel              |
 // | test           | what tests make: disks, clocks                  | what tests want                         |
 //
@@ -49,6 +51,7 @@ package enum LockRank: UInt8, CaseIterable, Sendable {
   case segment
   case files
   case leaf
+  case outage
   case random
   case test
 

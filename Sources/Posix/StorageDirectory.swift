@@ -119,6 +119,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   var mayHaveSeveralOwners: Bool { get }
   /// The kind of the file system below.
   var kind: StorageKind { get }
+  /// The outages of a store that is waited for; nil where no call waits.
+  var outages: Outages? { get }
 }
 
 extension StorageDirectory {
@@ -128,6 +130,7 @@ extension StorageDirectory {
   package func syncRemovals() throws(Errno) {}
   package var mayHaveSeveralOwners: Bool { false }
   package var kind: StorageKind { .test }
+  package var outages: Outages? { nil }
   package func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?) {
     let times = try folderTimes(path)
     return (try list(path), times)

@@ -105,6 +105,8 @@ package enum TestHooks {
     case watch
     /// The time between two looks of a mount for reading at what the writer has on disk.
     case following
+    /// A reader waits for a store that does not respond, and the end of a session does.
+    case outage
   }
 
   #if DEBUG

@@ -73,4 +73,19 @@ struct FollowTests {
       [ "$(cat $R/Trip/Photo/first)" = 1 ]
       """)
   }
+
+  @Test func theStatusSaysOfWhichTimeThatIsAndNothingOfABadEnd() throws {
+    try withReader(
+      """
+      before=$(date +%s)
+      echo 2 >$M/Trip/Photo/second
+      albumfs sync -q $M
+      await [ -e $R/Trip/Photo/second ]
+      look() { albumfs status --json $R | tr -d ' \\n' | sed 's/.*"lastLook":\\([0-9]*\\).*/\\1/'; }
+      await '[ $(look) -ge $before ]'
+      albumfs status $R >$W/status
+      grep 'Follows:  *the writer, as of' $W/status
+      if grep -i 'did not end' $W/status; then exit 1; fi
+      """)
+  }
 }

@@ -15,7 +15,7 @@ struct NetworkStoreTests {
     done
     leave() {
       for machine in a b; do
-        albumfs umount -q --timeout 20 $W/m$machine || fusermount3 -uz $W/m$machine || true
+        timeout 90 albumfs umount -q $W/m$machine || fusermount3 -uz $W/m$machine || true
         fusermount3 -uz $W/$machine || true
       done
     }
@@ -94,6 +94,57 @@ struct NetworkStoreTests {
       [ $code = 40 ]
       albumfs status --json $W/ma | grep '"readOnly" *: *false'
       albumfs umount -q $W/ma
+      """)
+  }
+
+  /// The connection of sshfs dies while files are written, and comes back: the server of its old one is gone.
+  @Test(arguments: ["by itself", "by a new mount"])
+  func aMountWaitsWhileTheServerIsAway(_ way: String) throws {
+    try with(
+      """
+      fusermount3 -u $W/a
+      connect() {
+        sshfs -o ssh_command=$W/ssh,dcache_stat_timeout=1,dcache_dir_timeout=1${1-} \
+          server:$(dirname $S) $W/a
+      }
+      printf '#!/bin/sh\n[ ! -e %s ] || exit 1\necho $$ >%s\nexec /usr/lib/openssh/sftp-server\n' \
+        $W/away $W/server >$W/ssh
+      connect \(way == "by itself" ? ",reconnect" : "")
+      ALBUMFS_TESTS_DELAYS=watch=1,outage=1 onto a
+      mkdir $W/ma/Trip
+      head -c 9000000 /dev/urandom >$W/1
+      cp $W/1 $W/ma/Trip/Photo/1.bin
+      albumfs sync -q $W/ma
+      for number in $(seq 2 30); do
+        head -c $((number * 100000)) $W/1 >$W/ma/Trip/Photo/$number.bin && echo $number >>$W/closed
+      done &
+      copying=$!
+      await 'grep -q 5 $W/closed'
+      touch $W/away
+      kill -KILL $(cat $W/server)
+      # A read that needs the store gets an error; nothing else does.
+      drop() { echo 1 >/proc/sys/vm/drop_caches; cat $W/ma/Trip/Photo/1.bin >$W/read; }
+      if [ $(id -u) = 0 ]; then await '! drop'; fi
+      await 'albumfs status --json $W/ma | grep -q \"outage\"'
+      albumfs status $W/ma | grep 'Outage: '
+      rm $W/away
+      \(way == "by itself" ? "" : "fusermount3 -uz $W/a || true; connect")
+      wait $copying
+      albumfs sync -q $W/ma
+      albumfs status --json $W/ma | grep '"readOnly" *: *false'
+      if albumfs status --json $W/ma | grep -q '"outage"'; then exit 1; fi
+      for number in $(seq 2 30); do
+        cmp -n $((number * 100000)) $W/1 $W/ma/Trip/Photo/$number.bin
+      done
+      albumfs umount -q $W/ma
+      onto a
+      for number in $(seq 2 30); do
+        cmp -n $((number * 100000)) $W/1 $W/ma/Trip/Photo/$number.bin
+        [ $(stat -c %s $W/ma/Trip/Photo/$number.bin) = $((number * 100000)) ]
+      done
+      cmp $W/1 $W/ma/Trip/Photo/1.bin
+      albumfs umount -q $W/ma
+      albumfs check -q --password-file $P $W/a/store
       """)
   }
 }

@@ -248,7 +248,11 @@ struct TidyTests {
     let rows = table.matches(of: /\n\/\/ \| (\w+) +\|/).map { String($0.1) }
     #expect(rows == ["rank"] + ranks)
     var used: Set<String> = []
-    for file in swiftFiles("Sources") where !file.path.hasPrefix("Sources/Posix/") {
+    for file in swiftFiles("Sources") {
+      // The kinds of locks themselves.
+      if ["Monitor.swift", "Mutex.swift"].contains(file.path.split(separator: "/").last) {
+        continue
+      }
       #expect(!file.text.contains("pthread_mutex"), "\(file.path) has a lock of its own kind")
       let made = file.text.matches(of: /\b(?:Mutex|Monitor)(?:<[^=\n]*>)?\(/)
       let ranked = file.text.matches(of: /\b(?:Mutex|Monitor)(?:<[^=\n]*>)?\(.*\brank: \.(\w+)\)/)

@@ -280,6 +280,7 @@ final class Durability: SpacePart, Sendable {
     try files.sync([.journal])
     try requireSoleWriter()
     state.isUnfinished = false
+    self.content.forgetProven()
     // This barrier proves the previous one. Only this place changes `provenFrame`, under `barrierState`.
     let proven = max(provenFrame.load(ordering: .relaxed), state.stated.rawValue)
     provenFrame.store(proven, ordering: .releasing)

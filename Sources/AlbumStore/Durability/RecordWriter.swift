@@ -82,7 +82,9 @@ final class RecordWriter: SpacePart, Sendable {
   private func sealOnce(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool, isMoved: Bool
   ) throws(StoreError) -> Extent {
-    try durability.announceSession(leaving: isMoved ? 1 : nil)
+    try durability.outlasting { () throws(StoreError) in
+      try durability.announceSession(leaving: isMoved ? 1 : nil)
+    }
     return try unsafe self.content.append(
       content, header: header, mayCut: mayCut,
       begin: isMoved ? beginSegmentForMove : beginSegment,

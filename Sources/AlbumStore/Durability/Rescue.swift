@@ -18,6 +18,9 @@ import struct Synchronization.Atomic
 //
 // Meanwhile no thread appends a frame or syncs. If this fails too, or if a directory could not be synced,
 // the space turns read-only.
+//
+// A store on a network may be away for a while (`Outages`). Its calls return when it is back, so the rescue
+// begins then. An outage during the rescue is no failure of it: the rescue begins anew.
 
 extension Durability {
   /// How often the space writes content anew before it gives up.
@@ -28,15 +31,45 @@ extension Durability {
   func rescuing(
     _ state: inout BarrierState, _ body: (inout BarrierState) throws(StoreError) -> Void
   ) throws(StoreError) {
-    for attempt in 0...Durability.rescueAttempts {
+    var attempts = 0
+    while true {
       try health.requireWritable()
+      let outages = outageCount
       do throws(StoreError) { return try body(&state) } catch {
-        try handle(error, isLast: attempt == Durability.rescueAttempts)
+        let wasAway = outageCount != outages
+        if !wasAway { attempts += 1 }
+        try handle(error, isLast: attempts > Durability.rescueAttempts, wasAway: wasAway)
         let begin = trace.journal?.now
-        do throws(StoreError) { try rescue(&state) } catch let second {
-          try handle(second, isLast: true)
-        }
+        try rescue(&state)
         trace.journal?.record("rescue error=\(error.code)", since: begin)
+      }
+    }
+  }
+
+  private var outageCount: Int { files.directory.outages?.count ?? 0 }
+
+  /// Runs `body` again if it failed because the store was away, after what may be lost was written anew. The
+  /// caller holds no lock. For work that no barrier repeats.
+  func outlasting<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    if files.directory.outages == nil { return try body() }
+    var attempts = 0
+    while true {
+      let outages = outageCount
+      do throws(StoreError) { return try body() } catch {
+        let mayBeOutage = error.cause?.mayBeOutage ?? !files.suspects.isEmpty
+        if outageCount == outages { attempts += 1 }
+        if !mayBeOutage || isAway || attempts > Durability.rescueAttempts { throw error }
+        try rescueAll()
+      }
+    }
+  }
+
+  private func rescueAll() throws(StoreError) {
+    try barrierState.withLock { state throws(StoreError) in
+      try rescuing(&state) { _ throws(StoreError) in
+        if let suspect = files.suspects.first {
+          throw StoreError(syncing: files.path(suspect), .io)
+        }
       }
     }
   }
@@ -70,9 +103,14 @@ extension Durability {
     }
   }
 
-  private func handle(_ error: StoreError, isLast: Bool) throws(StoreError) {
-    let isHopeless = isLast || files.hasLostDirectory
-    if !isHopeless, !files.suspects.isEmpty {
+  /// True if the store does not respond, and is waited for no longer.
+  private var isAway: Bool { files.directory.outages?.isGivenUp ?? false }
+
+  private func handle(
+    _ error: StoreError, isLast: Bool, wasAway: Bool = false
+  ) throws(StoreError) {
+    let isHopeless = isLast || isAway || files.hasLostDirectory
+    if !isHopeless, !files.suspects.isEmpty || wasAway {
       options.logger.error("\(error); what is affected is written anew elsewhere")
     } else if error.isShortage, !files.hasLostDirectory {
       room.reportShortage(error)
@@ -85,50 +123,75 @@ extension Durability {
 
   /// Writes anew the content of segments whose write or sync failed.
   private func rescue(_ state: inout BarrierState) throws(StoreError) {
-    // A caller that waits for room may hold content of the failed segment.
-    try reclaims.hindering { () throws(StoreError) in try rescueSuspects(&state) }
+    do throws(StoreError) {
+      // A caller that waits for room may hold content of the failed segment.
+      try reclaims.hindering { () throws(StoreError) in try rescueSuspects(&state) }
+    } catch {
+      try handle(error, isLast: true)
+    }
   }
 
   private func rescueSuspects(_ state: inout BarrierState) throws(StoreError) {
     try journal.withLock { journal throws(StoreError) in
-      let suspects = files.suspects
-      for id in suspects where id.kind != .data { files.giveUp(id) }
-      for id in suspects where id.kind == .data {
-        try rescueData(id)
-        state.needsProof = true
-      }
-      if suspects.contains(where: { $0.kind == .journal }) {
-        do throws(StoreError) { try restart(&journal) } catch {
-          health.turnReadOnly(error)
+      var restarts = false
+      var attempts = 0
+      while true {
+        let outages = outageCount
+        do throws(StoreError) { return try rescueSuspects(&state, &journal, &restarts) } catch {
+          if outageCount == outages { attempts += 1 }
+          let mayEnd = files.directory.outages != nil && !isAway && health.readOnlyReason == nil
+          if mayEnd, attempts <= Durability.rescueAttempts { continue }
+          if restarts { health.turnReadOnly(error) }
           throw error
         }
-        state.covered = max(state.covered, journal.lastFrame)
-        state.isUnfinished = false
-      } else {
-        enqueueChanges(&journal)
       }
     }
   }
 
-  private func rescueData(_ id: SegmentID) throws(StoreError) {
-    files.giveUp(id)
-    content.giveUp(id.number)
-    do throws(StoreError) {
-      for _ in 0..<50 {
-        // Puts the records that open files have sealed there into the catalog, so that they move with the
-        // rest.
-        callBeforeBarrier(pendingFor: .zero)
-        try hooks.withLock({ $0.relocate })?(id.number)
-        let live = catalog.withLock { $0.segments.accounts[id.number]?.live ?? 0 }
-        if live <= 0 { return content.forget(id.number) }
-        // A thread has sealed a record and not returned its place yet.
-        SystemClock.sleep(milliseconds: 20)
-      }
-    } catch {
-      files.suspect(id)
+  /// `restarts`: the journal must begin anew, now or when an earlier call failed.
+  private func rescueSuspects(
+    _ state: inout BarrierState, _ journal: inout Journal, _ restarts: inout Bool
+  ) throws(StoreError) {
+    if files.directory.outages != nil {
+      try requireSoleWriter()
+      files.suspectUnsynced()
+    }
+    let suspects = files.suspects
+    let data = suspects.filter { $0.kind == .data }
+    if !data.isEmpty { state.needsProof = true }
+    do throws(StoreError) { try rescueData(data) } catch {
+      for id in data { files.suspect(id) }
       throw error
     }
-    files.suspect(id)
+    restarts = restarts || suspects.contains { $0.kind == .journal }
+    for id in suspects where id.kind != .data { files.giveUp(id) }
+    if !restarts { return enqueueChanges(&journal) }
+    try restart(&journal)
+    // What counts as covered needs no further barrier.
+    try requireSoleWriter()
+    state.covered = max(state.covered, journal.lastFrame)
+    state.isUnfinished = false
+  }
+
+  /// Gives up all of them first, so that none gets the content of another.
+  private func rescueData(_ suspects: Set<SegmentID>) throws(StoreError) {
+    for id in suspects {
+      files.giveUp(id)
+      content.giveUp(id.number)
+    }
+    for id in suspects { try moveLiving(outOf: id) }
+  }
+
+  private func moveLiving(outOf id: SegmentID) throws(StoreError) {
+    for _ in 0..<50 {
+      // Puts the records that open files have sealed there into the catalog, so that they move with the rest.
+      callBeforeBarrier(pendingFor: .zero)
+      try hooks.withLock({ $0.relocate })?(id.number)
+      let live = catalog.withLock { $0.segments.accounts[id.number]?.live ?? 0 }
+      if live <= 0 { return content.forget(id.number) }
+      // A thread has sealed a record and not returned its place yet.
+      SystemClock.sleep(milliseconds: 20)
+    }
     throw StoreError(
       .inputOutput,
       "the content of a segment that could not be written cannot be written elsewhere either",

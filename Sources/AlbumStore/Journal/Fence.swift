@@ -47,6 +47,8 @@ final class Fence: Sendable {
   private let own = Atomic<UInt32>(0)
   /// The file of a fence that is not taken yet. Held while the fence is made.
   private let begun = Mutex<(any StorageFile)?>(nil, rank: .fence)
+  /// True if this session has created the file, and an outage kept it from writing it.
+  private let wasCreated = Atomic<Bool>(false)
 
   /// Of a space that is being made: there is none yet.
   init(ofNew files: SegmentFiles) {
@@ -185,7 +187,9 @@ final class Fence: Sendable {
       }
     } catch {
       file = nil
-      if made != nil {
+      if made != nil, files.directory.outages != nil, error.cause?.mayBeOutage ?? false {
+        wasCreated.store(true, ordering: .relaxed)
+      } else if made != nil {
         try? files.directory.remove(files.path(id))
         files.recordRemoved(id)
       }
@@ -197,8 +201,17 @@ final class Fence: Sendable {
 
   private func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
     do throws(StoreError) { return try files.create(id) } catch {
+      if error.cause == .exists, wasCreated.load(ordering: .relaxed) {
+        return try open(files.path(id))
+      }
       if error.cause == .exists { throw takenOver(by: Fence.read(id.number, files)) }
       throw error
+    }
+  }
+
+  private func open(_ path: String) throws(StoreError) -> any StorageFile {
+    do throws(Errno) { return try files.directory.open(path, .readWrite) } catch {
+      throw StoreError(writing: path, error)
     }
   }
 

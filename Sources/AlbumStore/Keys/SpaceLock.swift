@@ -82,6 +82,8 @@ package final class SpaceLock: Sendable {
   ) throws(StoreError) -> LockedFile {
     do throws(Errno) {
       let file = try directory.open(locked.path, .readWrite)
+      // sshfs that has connected anew knows the old descriptor no more, but its lock stays in this kernel.
+      try? locked.file.unlock(offset: offset, length: 1)
       try file.lock(exclusive: isExclusive, offset: offset, length: 1, wait: false)
       return LockedFile(path: locked.path, file: file)
     } catch {

@@ -22,6 +22,9 @@ final class ContentStore: Sendable {
     /// Writers that could not write. Their records are read from their images until they are written
     /// elsewhere.
     var givenUp: [SegmentNumber: SegmentWriter] = [:]
+    /// Full writers whose file may lose what it got, because the store lies on a network: until they are
+    /// synced, their content can be written anew from their images.
+    var unproven: [SegmentNumber: SegmentWriter] = [:]
     /// The number of calls that are sealing a record into a segment or have not yet returned its place.
     var appending: [SegmentNumber: Int] = [:]
   }
@@ -129,7 +132,12 @@ final class ContentStore: Sendable {
       tail.current = nil
       return true
     }
-    if isMine { try finish(writer, finished) }
+    if !isMine { return }
+    do throws(StoreError) { try finish(writer, finished) } catch {
+      // On a network: the writer has the records, and the next commit writes them anew.
+      let wasAway = files.directory.outages != nil && files.suspects.contains(writer.id)
+      if !wasAway { throw error }
+    }
   }
 
   /// If it throws, the writer stays open, and the next flush tries again.
@@ -137,8 +145,31 @@ final class ContentStore: Sendable {
     throws(StoreError)
   {
     try writer.finish()
-    tail.withLock { tail in tail.open[writer.id.number] = nil }
-    finished(writer.id.number)
+    let number = writer.id.number
+    tail.withLock { tail in
+      tail.open[number] = nil
+      if files.directory.outages != nil { tail.unproven[number] = writer }
+    }
+    finished(number)
+    forgetProven()
+    // The next sync finds and reports what this one does not sync.
+    if tail.withLock({ $0.unproven.count }) > ContentStore.unprovenAtMost {
+      try? files.sync([.data])
+      forgetProven()
+    }
+  }
+
+  private static let unprovenAtMost = 16
+
+  /// Returns the memory of segments that are synced.
+  func forgetProven() {
+    if tail.withLock({ $0.unproven.isEmpty }) { return }
+    let unsynced = files.unsyncedSegments
+    tail.withLock { tail in
+      tail.unproven = tail.unproven.filter {
+        unsynced.contains(SegmentID(kind: .data, number: $0.key))
+      }
+    }
   }
 
   /// Writes every record that was sealed before the call to its file.
@@ -177,7 +208,10 @@ final class ContentStore: Sendable {
   func giveUp(_ number: SegmentNumber) {
     let writer = tail.withLock { tail in
       if tail.current?.id.number == number { tail.current = nil }
-      if let writer = tail.open.removeValue(forKey: number) { tail.givenUp[number] = writer }
+      let unproven = tail.unproven.removeValue(forKey: number)
+      if let writer = tail.open.removeValue(forKey: number) ?? unproven {
+        tail.givenUp[number] = writer
+      }
       return tail.givenUp[number]
     }
     guard let writer else { return }

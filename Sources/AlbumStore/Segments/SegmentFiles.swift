@@ -158,7 +158,7 @@ final class SegmentFiles: Sendable {
     let path = SegmentPath.path(of: name)
     do throws(Errno) {
       try makeFolder(folder)
-      let file = try createFile(path, in: folder)
+      let file = try createOnce(id, path, in: folder)
       if let birth = birth(id) { listing.withLock { $0?.insert(id, birth, name) } }
       RestingTimes.settle(folder, in: directory)
       created.wrappingAdd(1, ordering: .relaxed)
@@ -166,6 +166,17 @@ final class SegmentFiles: Sendable {
       return file
     } catch {
       throw StoreError(writing: path, error)
+    }
+  }
+
+  /// The reply of a network may be lost, and the call comes twice. Nobody else has this session's names.
+  private func createOnce(
+    _ id: SegmentID, _ path: String, in folder: String
+  ) throws(Errno) -> any StorageFile {
+    do throws(Errno) { return try createFile(path, in: folder) } catch {
+      let mayBeOurs = directory.outages != nil && birth(id) == session
+      if error != .exists || !mayBeOurs { throw error }
+      return try directory.open(path, .readWrite)
     }
   }
 
@@ -198,37 +209,6 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.unsynced[id] = file }
   }
 
-  /// The seal of a segment; nil if it has none or is missing. A seal means that the segment is complete, see
-  /// `SegmentSeal`.
-  func seal(of id: SegmentID) throws(StoreError) -> SegmentSeal? {
-    let name = name(id)
-    let cell = SegmentImage(byteCount: SegmentSeal.reservedByteCount)
-    do throws(Errno) {
-      let file = try directory.open(SegmentPath.path(of: name), .read)
-      guard try cell.read(file) == cell.byteCount else { return nil }
-    } catch {
-      if isAbsent(name, error) || isMisplaced(id, error) { return nil }
-      if !toleratesReadErrors { throw unread(name, error) }
-      recordUnreadable(SegmentPath.path(of: name), error)
-      return nil
-    }
-    cell.used = cell.byteCount
-    return SegmentSeal(in: cell, of: name, keys.cipher)
-  }
-
-  /// True if the file of a segment exists.
-  func exists(_ id: SegmentID) throws(StoreError) -> Bool { try exists(name(id)) }
-
-  func exists(_ name: SegmentName) throws(StoreError) -> Bool {
-    let path = SegmentPath.path(of: name)
-    do throws(Errno) { _ = try directory.open(path, .read) } catch {
-      if error.isMisplaced { recordMisplaced(path, error) }
-      if error.isMisplaced || isAbsent(name, error) { return false }
-      throw unread(name, error)
-    }
-    return true
-  }
-
   /// Takes every segment of a listing for one that is there, until `forgetListing`.
   func rely(on listing: SegmentListing) {
     let names = Set(listing.own.values.flatMap { $0.map(\.name) })
@@ -238,12 +218,12 @@ final class SegmentFiles: Sendable {
   func forgetListing() { state.withLock { $0.listed = [] } }
 
   /// True if no file has the name, and none had it when the store was listed.
-  private func isAbsent(_ name: SegmentName, _ error: Errno) -> Bool {
+  func isAbsent(_ name: SegmentName, _ error: Errno) -> Bool {
     error == .noEntry && !state.withLock { $0.listed.contains(name) }
   }
 
   /// The error of a segment that cannot be read.
-  private func unread(_ name: SegmentName, _ error: Errno) -> StoreError {
+  func unread(_ name: SegmentName, _ error: Errno) -> StoreError {
     let path = SegmentPath.path(of: name)
     if error != .noEntry { return StoreError(reading: path, error) }
     return StoreError(
@@ -293,7 +273,10 @@ final class SegmentFiles: Sendable {
   /// Syncs the files of one kind without blocking other callers. The next `sync` syncs them again, and then
   /// has little to do.
   func syncAhead(_ kind: SegmentKind) throws(StoreError) {
-    for (id, file) in state.withLock({ $0.unsynced.filter { $0.key.kind == kind } }) {
+    let unsynced = state.withLock { state in
+      state.unsynced.compactMap { $0.key.kind == kind ? ($0.key, $0.value) : nil }
+    }
+    for (id, file) in unsynced {
       do throws(Errno) { try file.sync() } catch {
         suspect(id)
         throw StoreError(syncing: path(id), error)
@@ -385,6 +368,22 @@ final class SegmentFiles: Sendable {
   /// Segments whose write or sync failed.
   var suspects: Set<SegmentID> { state.withLock { $0.suspects } }
 
+  /// Segments of which not everything is known to be on disk.
+  var unsyncedSegments: Set<SegmentID> {
+    state.withLock { state in
+      state.suspects.union(state.unsynced.keys).union(state.ended.keys)
+    }
+  }
+
+  /// On a network, no descriptor of before an outage is worth anything, and what it had not synced may be
+  /// lost. A checkpoint under way fails by itself.
+  func suspectUnsynced() {
+    state.withLock { state in
+      let unsynced = Set(state.unsynced.keys).union(state.ended.keys)
+      state.suspects.formUnion(unsynced.filter { $0.kind == .data || $0.kind == .journal })
+    }
+  }
+
   func suspect(_ id: SegmentID) { state.withLock { _ = $0.suspects.insert(id) } }
 
   /// Nothing in a suspect counts any more, so it needs no sync.
@@ -419,33 +418,7 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Reads the whole segment into an image of its size; returns false if it is missing.
-  func load(_ id: SegmentID, into image: SegmentImage) throws(StoreError) -> Bool {
-    let path = path(id)
-    image.used = 0
-    image.hasReadErrors = false
-    do throws(Errno) {
-      let file = try directory.open(path, .read)
-      do throws(Errno) {
-        image.used = try image.read(file)
-      } catch {
-        if !toleratesReadErrors { throw error }
-        image.readAround(file)
-        recordUnreadable(path, error)
-      }
-      return true
-    } catch {
-      if isAbsent(name(id), error) { return false }
-      // Something else lies at the path of the segment: it is damaged, and nothing is left of it.
-      if isMisplaced(id, error) { return true }
-      if !toleratesReadErrors { throw unread(name(id), error) }
-      image.hasReadErrors = true
-      recordUnreadable(path, error)
-      return true
-    }
-  }
-
-  private func recordUnreadable(_ path: String, _ error: Errno) {
+  func recordUnreadable(_ path: String, _ error: Errno) {
     state.withLock { $0.unreadable[path] = error }
   }
 
@@ -469,7 +442,7 @@ final class SegmentFiles: Sendable {
   }
 
   /// True if an object of the wrong type lies in the place of a segment; records it.
-  private func isMisplaced(_ id: SegmentID, _ error: Errno) -> Bool {
+  func isMisplaced(_ id: SegmentID, _ error: Errno) -> Bool {
     if !error.isMisplaced { return false }
     let path = path(id)
     state.withLock { $0.misplaced[path] = error }

@@ -47,9 +47,11 @@ extension RecoveryReport {
     "written \(SystemClock.localTime(seconds: since.seconds))"
   }
 
-  /// One sentence or two for each thing that was found.
-  var sentences: [String] {
-    mixtureSentences + incompleteSentences + cutSentences + historySentences + damageSentences
+  /// One sentence or two for each thing that was found. A reader does not know whether a session has ended
+  /// badly or goes on.
+  func sentences(ofReader: Bool) -> [String] {
+    let cut = ofReader && cutFiles.isEmpty ? [] : cutSentences
+    return mixtureSentences + incompleteSentences + cut + historySentences + damageSentences
   }
 
   /// Describes a mixture: the segments of another copy, and the changes that the space does not show.

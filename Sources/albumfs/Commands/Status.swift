@@ -57,6 +57,17 @@ struct Status: ParsableCommand {
         } ?? "nothing new"))
     lines.append(
       "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
+    if let following = status.following {
+      lines.append(
+        "Follows:     the writer, as of \(SystemClock.localTime(seconds: Int64(saturating: following.lastLook)))"
+          + (following.problem.map { "; since then: \($0)" } ?? ""))
+    }
+    if let outage = status.outage {
+      lines.append(
+        "Outage:      the store has not responded since "
+          + "\(SystemClock.localTime(seconds: Int64(saturating: outage.since))) (\(outage.reason)); "
+          + "what is written waits until it does")
+    }
     if let shortage = status.shortage {
       let isHeld = status.deleted.map { $0.bytes > 0 } ?? false
       lines.append(
