@@ -68,6 +68,7 @@ package final class FileSystem: Sendable {
   @discardableResult
   package func close() -> FSError? {
     let failure = publishContents(pendingFor: .zero)
+    contents.stop()
     keepThumbTimes()
     return failure
   }

@@ -28,11 +28,15 @@ final class ContentTable: Sendable {
   private let clock: FileSystemClock
   private let pool = ChunkPool()
   private let pace = VersionPace()
+  private let help = SealingHelp()
 
   init(space: Space, clock: FileSystemClock) {
     self.space = space
     self.clock = clock
   }
+
+  /// Ends the threads that help to seal. Everything is sealed.
+  func stop() { help.stop() }
 
   private func shard(_ inode: InodeNumber) -> Shard { shards[Int(inode.rawValue % 16)] }
 
@@ -63,7 +67,8 @@ final class ContentTable: Sendable {
       return (index, catalog.state(index).size, InodeReference(index, in: catalog, of: space))
     }
     let content = FileContent(
-      inode, index: index, size: size, space: space, pool: pool, clock: clock, pace: pace)
+      inode, index: index, size: size, space: space, pool: pool, help: help,
+      clock: clock, pace: pace)
     return Slot(content: content, reference: reference, users: 0, handles: 0, writers: 0)
   }
 

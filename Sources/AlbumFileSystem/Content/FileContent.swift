@@ -57,6 +57,7 @@ final class FileContent: Sendable {
   /// The changes of the inode that come by no write.
   let owed = OwedCommit()
   private let pool: ChunkPool
+  private let help: SealingHelp
   private let clock: FileSystemClock
   private let pace: VersionPace
   /// Never held while sealing or reading records.
@@ -65,13 +66,14 @@ final class FileContent: Sendable {
   /// The caller keeps a reference to the inode.
   init(
     _ inode: InodeNumber, index: InodeIndex, size: Int64, space: Space, pool: ChunkPool,
-    clock: FileSystemClock, pace: VersionPace
+    help: SealingHelp, clock: FileSystemClock, pace: VersionPace
   ) {
     self.inode = inode
     self.pace = pace
     self.index = index
     self.space = space
     self.pool = pool
+    self.help = help
     self.clock = clock
     hadContent = size > 0
     monitor = Monitor(State(size: size, space: space), rank: .content)
@@ -90,26 +92,32 @@ final class FileContent: Sendable {
 
   // MARK: Write
 
-  /// Takes the bytes. The calling thread seals full chunks; other threads may seal theirs at the same time.
+  /// Takes the bytes. The calling thread seals full chunks, those of a large write with `SealingHelp`; other
+  /// threads may seal theirs at the same time.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FSError) {
     if offset < 0 { throw FSError(.invalid) }
     if Int64(bytes.count) > Int64.max - offset { throw FSError(.tooBig) }
     try retryFailed()
     if pool.isOverfull { waitForOthers() }
     var done = 0
+    var leaving: [Handover] = []
     while done < bytes.count {
       let place = ChunkRange(first: bytes.count - done, at: offset + Int64(done))
       let part = unsafe UnsafeRawBufferPointer(
         rebasing: bytes[done..<done + place.bytes.count])
-      let leaving = monitor.withLock { state in
+      leaving += monitor.withLock { state in
         let chunks = unsafe state.dirty.put(part, at: place, from: pool)
         state.size = max(state.size, place.offset + Int64(part.count))
         markChanged(&state)
         return handOver(chunks, &state)
       }
-      try seal(leaving)
       done += part.count
+      if leaving.count >= SealingHelp.mostChunks {
+        try seal(leaving)
+        leaving = []
+      }
     }
+    try seal(leaving)
     if pool.isCrowded { try seal(handOverAll()) }
     if isScattered {
       try publish()
@@ -161,10 +169,15 @@ final class FileContent: Sendable {
   /// Seals all chunks, and throws the first error at the end.
   private func seal(_ handovers: [Handover]) throws(FSError) {
     var failure: FSError?
-    for handover in handovers {
+    help.seal(handovers, of: self) { handover in
       do throws(FSError) { try seal(handover) } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
+  }
+
+  /// On a helper's thread. A failure shows at the next write, flush or sync.
+  func seal(helping handover: Handover) {
+    do throws(FSError) { try seal(handover) } catch {}
   }
 
   private func seal(_ handover: Handover) throws(FSError) {
