@@ -69,7 +69,7 @@ extension Parts {
     if let missing { throw Failure(.usage, "There is no deleted file with the number \(missing).") }
   }
 
-  private func requireConsent(_ consent: String?) throws(Failure) {
+  func requireConsent(_ consent: String?) throws(Failure) {
     guard let consent else {
       throw Failure(.noPassword, "A password of the space is needed for that.")
     }
@@ -115,7 +115,7 @@ extension Parts {
       burst: usage.burst.map {
         MountStatus.Deleted.Burst(files: $0.files, first: $0.first, last: $0.last)
       },
-      settings: deletedSettings)
+      settings: deletedSettings, snapshots: space.points.count)
   }
 }
 
