@@ -77,6 +77,22 @@ extension FileSystem {
     Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
   }
 
+  /// The thumbnail that a deleted file has. Throws `.notFound` if it has none.
+  package func thumbnail(ofDeleted file: InodeNumber) throws(FSError) -> [UInt8] {
+    let extents = space.read { catalog -> [Extent]? in
+      guard let index = catalog.index(of: file), catalog.formerPlace(of: index) != nil,
+        let thumbnail = catalog.thumbnail(of: index)
+      else { return nil }
+      return catalog.extents(of: thumbnail, from: 0, to: .max, limit: Catalog.extentsPerSlice)
+    }
+    guard let extents, !extents.isEmpty else { throw FSError(.notFound) }
+    var bytes: [UInt8] = []
+    for extent in extents {
+      bytes += try storing { () throws(StoreError) in try space.content(of: extent) }
+    }
+    return bytes
+  }
+
   /// Gives a deleted file a name again: its last one, in its last directory, which comes back with it. If
   /// something has the name, the file gets another. It is the same inode, with its content, times,
   /// attributes and thumbnail. Throws `.notFound` if there is no such deleted file.

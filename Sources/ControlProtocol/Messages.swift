@@ -45,6 +45,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Ends the keeping of deleted files for good. `consent` proves that the user has given a password again
   /// (`SpaceKeys.consent`). The reply is `done` with their number.
   case purgeDeleted(DeletedSelection, consent: String)
+  /// The reply is `picture` with the thumbnail of a deleted file, or `failed` (`usage`) if there is none.
+  case deletedThumbnail(number: UInt64)
   /// The reply is `deletedSettings`.
   case deletedSettings
   /// Changes how long deleted files stay. If some stay for less time than before, `consent` is needed. The

@@ -114,6 +114,8 @@ final class ControlRequests: Sendable {
         return .done(try parts.restoreDeleted(selection))
       case .purgeDeleted(let selection, let consent):
         return .done(try parts.purgeDeleted(selection, consent: consent))
+      case .deletedThumbnail(let number):
+        return .picture(base64: try parts.deletedThumbnail(number))
       case .deletedSettings:
         return .deletedSettings(parts.deletedSettings)
       case .setDeletedSettings(let settings, let consent):

@@ -2,6 +2,7 @@ import AlbumFileSystem
 import AlbumModel
 import AlbumStore
 import ControlProtocol
+import FoundationEssentials
 
 // The requests about deleted files, on the parts of a mount.
 
@@ -75,6 +76,16 @@ extension Parts {
     }
     if !space.isConsent(consent) {
       throw Failure(.wrongPassword, "This password unlocks another space of the store.")
+    }
+  }
+
+  /// The thumbnail of a deleted file, in Base64.
+  func deletedThumbnail(_ number: UInt64) throws(Failure) -> String {
+    do throws(FSError) {
+      return Data(try fileSystem.thumbnail(ofDeleted: InodeNumber(number))).base64EncodedString()
+    } catch {
+      if error.code != .notFound { throw Failure(error, "") }
+      throw Failure(.usage, "The deleted file \(number) has no thumbnail.")
     }
   }
 
