@@ -457,7 +457,8 @@ extension Catalog {
       let child =
         record.child == .max ? nil : state(InodeIndex(rawValue: record.child)).number
       lines.append(
-        "past \(record.number) \(directory)/\(pastNames.name(of: place)) -> \(String(describing: child))")
+        "past \(record.number) \(directory)/\(pastNames.name(of: place)) -> \(String(describing: child))"
+      )
     }
     return lines.sorted()
   }
