@@ -8,6 +8,13 @@ import Testing
     sums() { (cd "$1"; find . -mindepth 1 -type f | sort | xargs -rd '\\n' sha256sum); }
     """
 
+  private static let hasSamba = ["/usr/sbin/smbd", "/usr/bin/smbclient"].allSatisfy {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+  private static let page =
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+    + "/../../Sources/albumfs/Documentation.docc/Everyday.md"
+
   private func withPhotos(_ body: (MountedStore) throws -> Void) throws {
     try MountedStore.use { mounted in
       try mounted.sh("mkdir $M/Trip $M/Trip/Photo/day; ln -s Photo/a.jpg $M/Trip/first")
@@ -116,6 +123,38 @@ import Testing
           albumfs umount -q $M; (cd $S; find . -type f | sort | xargs sha256sum) | diff $W/store -
           albumfs mount -q --password-file $P $S $M; test ! -e $M/Trip; test -e $M/Other
           """)
+    }
+  }
+
+  /// Windows asks a server in the same way for the previous versions of a file.
+  @Test(.enabled(if: Self.hasSamba, "needs samba and smbclient"))
+  func sambaShowsPreviousVersions() throws {
+    let page = try String(contentsOfFile: Self.page, encoding: .utf8)
+    let recipe = try #require(page.components(separatedBy: "```ini\n").dropFirst().first)
+    let lines = recipe.components(separatedBy: "```")[0]
+    try withPhotos { mounted in
+      try mounted.write(Data(lines.utf8), "recipe")
+      try mounted.sh(
+        """
+        cp $M/Trip/Photo/a.jpg $W/a; rm $M/Trip/Photo/b.jpg; echo new > $M/Trip/Photo/a.jpg
+        D=$W/samba; mkdir -p $D; PORT=$((20000 + RANDOM % 20000))
+        { printf '%s\\n' '[global]' 'server role = standalone server' 'map to guest = Bad User' \
+            "guest account = $(id -un)" "smb ports = $PORT" 'interfaces = lo' 'bind interfaces only = yes' \
+            'disable netbios = yes'
+          for kind in 'private dir' 'lock directory' 'state directory' 'cache directory' 'pid directory'; do
+            echo "$kind = $D"; done
+          echo "log file = $D/log"; echo '[album]'; echo "path = $M"; echo 'guest ok = yes'; cat $W/recipe
+        } > $D/smb.conf
+        smbd --foreground --no-process-group -s $D/smb.conf > $D/out 2>&1 & SMBD=$!
+        trap 'kill $SMBD; wait $SMBD || true' EXIT
+        ask() { smbclient -N -p $PORT //127.0.0.1/album -c "$1"; }
+        await "smbclient -N -p $PORT //127.0.0.1/album -c ls > /dev/null 2>&1"
+        ask 'allinfo Trip/Photo/a.jpg' > $W/said
+        V=$(grep -o '@GMT[^ ]*' $W/said | head -n 1)
+        ask "get $V\\\\Trip\\\\Photo\\\\a.jpg $W/back" > /dev/null 2>&1; cmp $W/a $W/back
+        ask "ls $V\\\\Trip\\\\Photo\\\\*" | grep -q b.jpg
+        test -z "$(ask ls | grep snapshots || true)"
+        """)
     }
   }
 

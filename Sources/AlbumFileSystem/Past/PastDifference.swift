@@ -34,6 +34,8 @@ extension FileSystem {
     let new = new ?? .present
     var (added, removed) = ([InodeNumber: [UInt8]](), [InodeNumber: [UInt8]]())
     var result = PastDifference()
+    // A circle is damage, and must not be one here.
+    var entered: Set<InodeNumber> = [.root]
     var waiting = [Pair(path: [], old: .root, new: .root)]
     while let pair = waiting.popLast() {
       let names = try pastNames(in: pair.old, at: old).union(pastNames(in: pair.new, at: new))
@@ -47,6 +49,7 @@ extension FileSystem {
         case (nil, let now?): added[now.number] = path
         case (let was?, let now?):
           if was.state.isDirectory, now.state.isDirectory {
+            if !entered.insert(now.number).inserted { continue }
             waiting.append(Pair(path: path, old: was.number, new: now.number))
           } else if was.number != now.number || isChanged(was, now) {
             result.changes.append((path, .changed))

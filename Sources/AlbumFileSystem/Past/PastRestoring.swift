@@ -30,6 +30,8 @@ extension FileSystem {
     try writable()
     var restored = PastRestored()
     var waiting = try start(path, at: point)
+    // A circle is damage, and must not be one here.
+    var entered: Set<InodeNumber> = [.root]
     while let next = waiting.popLast() {
       let time = clock.now()
       let outcome = try space.change {
@@ -39,7 +41,7 @@ extension FileSystem {
         return (restoring, home.map { catalog.state($0).number })
       }
       report(outcome.0, next.path, &restored)
-      guard let home = outcome.home else { continue }
+      guard let home = outcome.home, entered.insert(next.inode).inserted else { continue }
       waiting += try wanted(in: next.inode, home: home, next.path, at: point)
       try storing { () throws(StoreError) in try space.commitIfCrowded() }
     }

@@ -46,7 +46,9 @@ extension Catalog {
   }
 
   /// True while an inode lives without a name: it is kept as deleted, or for a point.
-  func isKept(_ index: InodeIndex) -> Bool { isKeptDeleted(index) || inodes[index].isInPast }
+  package func isKept(_ index: InodeIndex) -> Bool {
+    isKeptDeleted(index) || inodes[index].isInPast
+  }
 
   /// The file of which an inode is a former version.
   package func fileOfVersion(_ index: InodeIndex) -> InodeIndex? {

@@ -100,8 +100,9 @@ extension Compactor {
       place = catalog.withLock { catalog in
         let limit = now - catalog.deletedPolicy.guaranteed
         if catalog.formers.oldest > limit { return nil }
+        let named = catalog.points.filter { $0.label != nil }
         return catalog.forEachDeleted(from: start, limit: 4096) { index, former in
-          if former.ended <= limit, !catalog.isNeeded(index, former) {
+          if former.ended <= limit, !catalog.isShown(index, former, at: named) {
             body(index, former, catalog)
           }
         }

@@ -62,10 +62,8 @@ extension Compactor {
 }
 
 extension Catalog {
-  /// True if a point with a label shows a deleted file, which therefore stays on a full disk.
-  func isNeeded(_ index: InodeIndex, _ place: FormerPlace) -> Bool {
-    points.contains { point in
-      point.label != nil && was(index, at: point.number) && point.used <= place.ended
-    }
+  /// True if one of some points shows a deleted file.
+  func isShown(_ index: InodeIndex, _ place: FormerPlace, at points: [HistoryPoint]) -> Bool {
+    points.contains { was(index, at: $0.number) && $0.used <= place.ended }
   }
 }
