@@ -73,8 +73,24 @@ extension FileSystem {
   /// So many places are looked at under one hold of the catalog's lock.
   private static let deletedPerCall: UInt32 = 1024
 
-  fileprivate static func text(_ names: [FileName]) -> [UInt8] {
+  static func text(_ names: [FileName]) -> [UInt8] {
     Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+  }
+
+  /// The thumbnail that a deleted file has. Throws `.notFound` if it has none.
+  package func thumbnail(ofDeleted file: InodeNumber) throws(FSError) -> [UInt8] {
+    let extents = space.read { catalog -> [Extent]? in
+      guard let index = catalog.index(of: file), catalog.formerPlace(of: index) != nil,
+        let thumbnail = catalog.thumbnail(of: index)
+      else { return nil }
+      return catalog.extents(of: thumbnail, from: 0, to: .max, limit: Catalog.extentsPerSlice)
+    }
+    guard let extents, !extents.isEmpty else { throw FSError(.notFound) }
+    var bytes: [UInt8] = []
+    for extent in extents {
+      bytes += try storing { () throws(StoreError) in try space.content(of: extent) }
+    }
+    return bytes
   }
 
   /// Gives a deleted file a name again: its last one, in its last directory, which comes back with it. If
@@ -88,7 +104,7 @@ extension FileSystem {
     let time = clock.now()
     let outcome = try space.change { (catalog: inout Catalog) throws(FSError) -> Restoring in
       guard let index = catalog.index(of: inode), let former = catalog.formerPlace(of: index),
-        former.reason != .directory
+        former.reason != .directory, former.reason != .changed
       else { throw FSError(.notFound) }
       let (directory, name) = Restoring.place(of: index, former, file.place, catalog)
       var restoring = Restoring(time: time)
@@ -96,7 +112,7 @@ extension FileSystem {
       return restoring
     }
     for change in outcome.changes { notifyObservers(change) }
-    if outcome.isDue { considerPhoto(inode) }
+    if let photo = outcome.due { considerPhoto(photo) }
     return RestoredFile(path: outcome.path, isRenamed: outcome.isRenamed)
   }
 }
@@ -106,19 +122,19 @@ extension FormerPlace.Reason {
     switch self {
     case .deleted, .directory: .removed
     case .replaced: .replaced
-    case .overwritten: .overwritten
+    case .overwritten, .changed: .overwritten
     }
   }
 }
 
 /// The return of one deleted file, as one step of history.
-private struct Restoring {
+struct Restoring {
   let time: Timestamp
   private(set) var changes: [FileSystemChange] = []
   private(set) var path: [UInt8] = []
   private(set) var isRenamed = false
-  /// True if the file needs a thumbnail.
-  private(set) var isDue = false
+  /// The file, if it needs a thumbnail.
+  private(set) var due: InodeNumber?
 
   init(time: Timestamp) { self.time = time }
 
@@ -143,8 +159,9 @@ private struct Restoring {
   }
 
   mutating func restore(
-    _ file: InodeIndex, _ wanted: FileName, in number: InodeNumber, _ catalog: inout Catalog
+    _ deleted: InodeIndex, _ wanted: FileName, in number: InodeNumber, _ catalog: inout Catalog
   ) {
+    let file = catalog.takeToRestore(deleted)
     let directory = home(of: number, &catalog)
     let name = Restoring.freeName(wanted, in: directory, catalog)
     isRenamed = name != wanted
@@ -153,7 +170,9 @@ private struct Restoring {
     if Zone(of: directory, in: catalog).isThumb {
       ThumbView.giveUpThumbnail(for: name, in: directory, &catalog)
     }
-    isDue = PhotoRules.becomePhoto(file, name, in: directory, time: time, &catalog)
+    if PhotoRules.becomePhoto(file, name, in: directory, time: time, &catalog) {
+      due = catalog.state(file).number
+    }
     let root = catalog.index(of: .root)
     path = FileSystem.text((root.map { catalog.names(from: $0, to: directory) } ?? []) + [name])
   }
@@ -185,7 +204,7 @@ private struct Restoring {
 
   /// Names a directory again. If there is one of its name, that one takes its place; where the rules of
   /// albums do not permit it any more, a new one does.
-  private mutating func bringBack(
+  mutating func bringBack(
     _ directory: InodeIndex, _ wanted: FileName, in parent: InodeIndex, _ catalog: inout Catalog
   ) -> InodeIndex {
     if let there = catalog.child(wanted, of: parent), catalog.state(there).isDirectory {
@@ -215,7 +234,7 @@ private struct Restoring {
     return name == (state.marks.contains(.photoDirectory) ? .photo : .thumb)
   }
 
-  private mutating func give(
+  mutating func give(
     _ name: FileName, in directory: InodeIndex, to index: InodeIndex, _ catalog: inout Catalog
   ) {
     catalog.insertEntry(name, in: directory, child: index)
@@ -223,7 +242,7 @@ private struct Restoring {
     recordChange(name, in: directory, catalog)
   }
 
-  private mutating func recordChange(
+  mutating func recordChange(
     _ name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog
   ) {
     let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }
@@ -232,15 +251,15 @@ private struct Restoring {
   }
 
   /// The name, or if something has it, one with a note before the extension.
-  private static func freeName(
+  static func freeName(
     _ name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog
   ) -> FileName {
     var attempt = 0
-    while true {
-      let note = attempt == 0 ? "" : attempt == 1 ? " (restored)" : " (restored \(attempt))"
-      let candidate = name.with(note)
-      if catalog.child(candidate, of: directory) == nil { return candidate }
-      attempt += 1
-    }
+    while catalog.child(candidate(name, attempt), of: directory) != nil { attempt += 1 }
+    return candidate(name, attempt)
+  }
+
+  static func candidate(_ name: FileName, _ attempt: Int) -> FileName {
+    name.with(attempt == 0 ? "" : attempt == 1 ? " (restored)" : " (restored \(attempt))")
   }
 }

@@ -21,19 +21,32 @@ package struct Entry: Sendable {
 /// catalog, so it ends without a lock.
 package final class InodeReference: Sendable {
   package let inode: InodeNumber
-  private let space: Space
-  private let references: InodeReferences
+  private let owner: Owner
+
+  private enum Owner {
+    case space(Space, InodeReferences)
+    case past(PastNodes)
+  }
 
   /// `catalog` is the space's, under its lock.
   init(_ index: InodeIndex, in catalog: borrowing Catalog, of space: Space) {
-    self.space = space
     inode = catalog.state(index).number
-    references = catalog.references
-    references.take(inode)
+    owner = .space(space, catalog.references)
+    catalog.references.take(inode)
+  }
+
+  /// Keeps the number of a node of the past. The point keeps its inode.
+  init(_ nodes: PastNodes, _ target: PastTarget, photos: PastPhotos?) {
+    owner = .past(nodes)
+    inode = nodes.take(target, photos: photos)
   }
 
   deinit {
-    if references.giveBack(inode) { space.change { $0.removeIfUnused(inode) } }
+    switch owner {
+    case .past(let nodes): nodes.giveBack(inode)
+    case .space(let space, let references):
+      if references.giveBack(inode) { space.change { $0.removeIfUnused(inode) } }
+    }
   }
 }
 

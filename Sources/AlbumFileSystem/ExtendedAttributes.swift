@@ -53,7 +53,7 @@ extension FileSystem {
   {
     try checkAttribute(name)
     return try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
-      let index = try InodeIndex(inode, in: catalog)
+      let index = try InodeIndex(shown: node(inode), in: catalog, of: past)
       let value =
         Cover.isCover(name, of: index, catalog)
         ? Cover.name(of: index, catalog)?.bytes
@@ -68,7 +68,8 @@ extension FileSystem {
 
   package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [[UInt8]] in
-      let index = try InodeIndex(inode, in: catalog)
+      if node(inode) == PastNodes.list { return [] }
+      let index = try InodeIndex(shown: node(inode), in: catalog, of: past)
       // Not those that come from the picture: rsync would copy them, or remove them, for ever.
       return catalog.attributeNames(of: index).filter(PhotoAttributes.isShown)
     }

@@ -37,10 +37,18 @@ package final class FileSystem: Sendable {
   let origins = ThumbnailOrigins()
   let observers = Observers()
   let thumbTimes = ThumbTimes()
+  let past: PastNodes
+  /// True if the root is that of a point, and not that of the present.
+  package let showsPoint: Bool
 
   /// Takes over an opened space; the caller closes it after `close`. `trace` gets the photos that begin
-  /// to wait for their thumbnail.
-  package init(space: Space, clock: FileSystemClock = .system, trace: EventTracer? = nil) {
+  /// to wait for their thumbnail. With `point`, it shows a read-only space as it was then.
+  package init(
+    space: Space, clock: FileSystemClock = .system, at point: InodeNumber? = nil,
+    trace: EventTracer? = nil
+  ) {
+    past = PastNodes(root: point)
+    showsPoint = point != nil
     pendingPhotos = PendingPhotos(trace: trace)
     self.space = space
     self.clock = clock
@@ -73,6 +81,9 @@ package final class FileSystem: Sendable {
     return failure
   }
 
+  /// Puts the pending changes of open files into the catalog, so that a snapshot shows them.
+  package func publishAll() -> FSError? { publishContents(pendingFor: .zero) }
+
   /// Does the same for changes that have been pending for this long.
   @discardableResult
   func publishContents(pendingFor duration: Duration) -> FSError? {
@@ -102,6 +113,7 @@ package final class FileSystem: Sendable {
 
   /// Finds a name.
   package func lookup(_ name: FileName, in parent: InodeNumber) throws(FSError) -> Entry {
+    if let entry = try lookupInPast(name, in: parent) { return entry }
     let found = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Entry? in
       let directory = try InodeIndex(directory: parent, in: catalog)
       guard let resolution = ThumbView.resolve(name, in: directory, catalog) else { return nil }
@@ -166,8 +178,10 @@ package final class FileSystem: Sendable {
 }
 
 extension InodeIndex {
-  /// Finds the inode with a number. Throws `.stale` if there is none.
+  /// Finds the inode with a number. Throws `.stale` if there is none, and `.readOnly` for a node of the
+  /// past, which only calls that read find.
   init(_ inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
+    if inode.isPast { throw FSError(.readOnly) }
     guard let index = catalog.index(of: inode) else {
       throw FSError(.stale, "no inode \(inode.rawValue)")
     }

@@ -6,7 +6,9 @@ import Posix
 extension FileSystem {
   /// stat(2).
   package func attributes(of inode: InodeNumber) throws(FSError) -> Attributes {
-    current(
+    let inode = node(inode)
+    if inode.isPast { return try pastAttributes(of: inode) }
+    return current(
       try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
         catalog.attributes(try InodeIndex(inode, in: catalog))
       })
@@ -47,7 +49,8 @@ extension FileSystem {
   func oweCommit(of inode: InodeNumber) { contents.find(inode)?.owed.add() }
 
   package func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
-    try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
+    if inode.isPast { return try pastSymlinkTarget(of: inode) }
+    return try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
       let index = try InodeIndex(inode, in: catalog)
       if catalog.state(index).kind != .symlink { throw FSError(.invalid) }
       return catalog.symlinkTarget(index)

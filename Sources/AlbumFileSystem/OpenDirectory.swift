@@ -30,6 +30,8 @@ package final class OpenDirectory: Sendable {
   package let album: InodeNumber?
   private let reference: InodeReference
   private let fileSystem: FileSystem
+  /// Set for a directory of the past.
+  private let past: PastListing?
   /// The newest cookie of each part when the listing began. A leaf.
   private let limits = Mutex<[UInt32]>([], rank: .leaf)
 
@@ -42,11 +44,23 @@ package final class OpenDirectory: Sendable {
     reference = InodeReference(directory, in: catalog, of: fileSystem.space)
     inode = reference.inode
     self.fileSystem = fileSystem
+    past = nil
+  }
+
+  /// A directory of the past. The list of points changes.
+  fileprivate init(past node: InodeNumber, _ target: PastTarget, of fileSystem: FileSystem) {
+    changesByItself = target == .list
+    album = nil
+    reference = InodeReference(fileSystem.past, target, photos: nil)
+    inode = node
+    self.fileSystem = fileSystem
+    past = PastListing(node, of: fileSystem)
   }
 
   /// Calls `body` with the entries after `offset` (0: the beginning), `.` and `..` first, until it returns
   /// false. That entry comes first in the next call.
   package func list(from offset: Int64, _ body: (ListedEntry) -> Bool) throws(FSError) {
+    if let past { return try past.list(from: offset, attributes: false) { line, _ in body(line) } }
     var position = offset
     while true {
       let batch = try fileSystem.space.read {
@@ -65,6 +79,7 @@ package final class OpenDirectory: Sendable {
   package func listWithAttributes(from offset: Int64, _ body: (ListedEntry, Entry?) -> Bool)
     throws(FSError)
   {
+    if let past { return try past.list(from: offset, attributes: true, body) }
     var position = offset
     while true {
       let batch = try fileSystem.space.read {
@@ -169,7 +184,13 @@ extension OpenDirectory.Line {
 
 extension FileSystem {
   package func openDirectory(_ inode: InodeNumber) throws(FSError) -> OpenDirectory {
-    try space.read { (catalog: borrowing Catalog) throws(FSError) -> OpenDirectory in
+    let inode = node(inode)
+    if inode.isPast {
+      guard let target = past.node(inode)?.target else { throw FSError(.stale) }
+      if try pastAttributes(of: inode).kind != .directory { throw FSError(.notDirectory) }
+      return OpenDirectory(past: inode, target, of: self)
+    }
+    return try space.read { (catalog: borrowing Catalog) throws(FSError) -> OpenDirectory in
       let index = try InodeIndex(inode, in: catalog)
       if !catalog.state(index).isDirectory { throw FSError(.notDirectory) }
       return OpenDirectory(index, in: catalog, of: self)

@@ -9,6 +9,8 @@ package final class OpenFile: Sendable {
   private let content: FileContent
   private let fileSystem: FileSystem
   private let writes: Bool
+  /// Set for a file of the past.
+  private let past: PastContent?
   /// True if this open made or emptied the file.
   private let beginsContent: Bool
   /// True if every write goes to the store at once, so that write(2) returns ENOSPC. This is for a disk that
@@ -17,7 +19,11 @@ package final class OpenFile: Sendable {
   /// close.
   package let writesThrough: Bool
 
-  init(_ content: FileContent, of fileSystem: FileSystem, mode: OpenMode, beginsContent: Bool) {
+  init(
+    _ content: FileContent, of fileSystem: FileSystem, mode: OpenMode, beginsContent: Bool = false,
+    past: PastContent? = nil
+  ) {
+    self.past = past
     self.beginsContent = beginsContent
     inode = content.inode
     self.content = content
@@ -31,7 +37,8 @@ package final class OpenFile: Sendable {
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError)
     -> Int
   {
-    try unsafe content.read(into: buffer, at: offset)
+    if let past { return try unsafe past.read(into: buffer, at: offset) }
+    return try unsafe content.read(into: buffer, at: offset)
   }
 
   /// Takes all bytes, or throws.
@@ -108,13 +115,16 @@ package final class OpenFile: Sendable {
 
   /// lseek(2) with SEEK_DATA or SEEK_HOLE.
   package func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
-    try content.seek(to: target, from: offset)
+    if let past { return try past.seek(to: target, from: offset) }
+    return try content.seek(to: target, from: offset)
   }
 
   /// Shares another file's content with this one.
   fileprivate func share(
     _ source: OpenFile, from: Int64, to: Int64, at destination: Int64
   ) throws(FSError) -> Int64 {
+    // The kernel then reads and writes.
+    if source.past != nil { throw FSError(.crossDevice) }
     let time = fileSystem.clock.now()
     return try content.share(source.content, from: from, to: to, at: destination, time: time)
   }
@@ -125,7 +135,8 @@ extension FileSystem {
   package func open(_ inode: InodeNumber, mode: OpenMode) throws(FSError)
     -> OpenFile
   {
-    try open(inode, mode: mode, isNew: false)
+    if inode.isPast { return try openPast(inode, mode: mode) }
+    return try open(inode, mode: mode, isNew: false)
   }
 
   /// `isNew` is true if the same call made the file, marked as being written.

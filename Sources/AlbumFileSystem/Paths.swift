@@ -25,7 +25,7 @@ package struct SpaceContents: Sendable {
     }
   }
 
-  /// The thumbnail of a deleted photo counts as little as the photo.
+  /// The thumbnail of a photo without a name counts as little as the photo, unless another one shares it.
   fileprivate mutating func leaveOut(thumbnail state: InodeState) {
     files -= 1
     thumbnails -= 1
@@ -38,7 +38,9 @@ extension FileSystem {
     var contents = SpaceContents()
     forEachInode { index, state, catalog in
       if state.links > 0, !state.marks.contains(.leftOut) { contents.count(state) }
-      if catalog.isKeptDeleted(index), let thumbnail = catalog.index(of: state.thumbnail) {
+      if state.links == 0, catalog.isKept(index),
+        let thumbnail = catalog.index(of: state.thumbnail), catalog.state(thumbnail).links == 1
+      {
         contents.leaveOut(thumbnail: catalog.state(thumbnail))
       }
     }

@@ -31,6 +31,7 @@ extension FileSystem {
   ) throws(FSError) {
     try writable()
     let time = clock.now()
+    let moment = space.removalMoment(time)
     let (twin, album) = try space.change {
       (catalog: inout Catalog) throws(FSError) -> (InodeNumber?, InodeNumber?) in
       let directory = try InodeIndex(directory: parent, in: catalog)
@@ -39,6 +40,7 @@ extension FileSystem {
       }
       if !catalog.state(child).isDirectory { throw FSError(.notDirectory) }
       if !AlbumRemoval.isFreeOfUser(child, catalog) { throw FSError(.notEmpty) }
+      if !name.isHidden { catalog.beginDestruction(at: moment) }
       AlbumRemoval.removeTree(name, in: directory, &catalog)
       catalog.touch(directory, time)
       let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }

@@ -92,6 +92,9 @@ enum Renaming {
     } else if let replaced {
       try checkReplacement(of: replaced, by: source.index, catalog)
     }
+    if !from.name.isHidden || replaced != nil && !to.name.isHidden {
+      catalog.beginDestruction(at: moment)
+    }
     if source.photo != nil {
       ThumbView.makeOwn(source.index, from.name, in: from.directory, &catalog)
     }

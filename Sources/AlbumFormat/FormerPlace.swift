@@ -15,6 +15,12 @@ package struct FormerPlace: Equatable, Sendable {
     case directory = 3
     /// The inode holds what a file held before it was overwritten.
     case overwritten = 4
+    /// The inode holds the state of a file or directory that a point shows. The user does not see it among
+    /// the deleted files.
+    case changed = 5
+
+    /// True for an inode that has the former state of another one, and no name.
+    package var isVersion: Bool { self == .overwritten || self == .changed }
   }
 
   package var reason: Reason
@@ -63,7 +69,7 @@ package struct FormerPlace: Equatable, Sendable {
   }
 
   private static func name(_ bytes: [UInt8], _ reason: Reason) throws(FormatError) -> FileName? {
-    if reason == .overwritten {
+    if reason.isVersion {
       if bytes.isEmpty { return nil }
       throw FormatError("former version with a name")
     }

@@ -21,7 +21,9 @@ package import AlbumModel
 // | 10 | property | key u16, value u64: of the whole space, see `SpaceProperty` |
 // | 11 | session | birth u64, first journal segment u32, first checkpoint segment u32: a session of this timeline; its segments have these numbers or greater ones, and lower ones than those of the session behind it. Both 0: nothing of it is left but data segments |
 // | 12 | loss | 25 bytes, see `JournalLoss` |
+// | 0x8001 | point | number u64, kind u8 (0: it is gone; 2: all up to it are gone; 1: `HistoryPoint`) |
 // | 0x8002 | former place | number u64, present u8 (0: it has none, and nothing follows), else 1 and `FormerPlace` |
+// | 0x8003 | past name | number u64, present u8, directory u64, child u64 (0: none), name: see `PastName` |
 
 /// Everything about an inode except its content, names and extended attributes:
 ///
@@ -249,7 +251,9 @@ package enum JournalItem: Equatable, Sendable {
   case property(SpaceProperty, UInt64)
   case session(SegmentBirth, SessionStart)
   case loss(JournalLoss?)
+  case point(PointStatement)
   case former(InodeNumber, FormerPlace?)
+  case pastName(PastName, isPresent: Bool)
   /// An item of an unknown type that a reader may ignore.
   case ignorable
 
@@ -280,7 +284,9 @@ package enum JournalItem: Equatable, Sendable {
     case .property: 10
     case .session: 11
     case .loss: 12
+    case .point: 0x8001
     case .former: 0x8002
+    case .pastName: 0x8003
     case .ignorable: 0x8000
     }
   }
@@ -343,6 +349,8 @@ package enum JournalItem: Equatable, Sendable {
       writer.write(number.rawValue)
       writer.write(UInt8(place == nil ? 0 : 1))
       place?.encode(into: &writer)
+    case .point(let statement): statement.encode(into: &writer)
+    case .pastName(let name, let isPresent): name.encode(isPresent: isPresent, into: &writer)
     case .ignorable: break
     }
   }
@@ -411,7 +419,11 @@ package enum JournalItem: Equatable, Sendable {
       return .session(
         birth, SessionStart(journal: try body.readSegment(), checkpoint: try body.readSegment()))
     case 12: return .loss(try JournalLoss.decode(from: &body))
+    case 0x8001: return try PointStatement.decode(from: &body).map { .point($0) } ?? .ignorable
     case 0x8002: return try decodeFormer(&body)
+    case 0x8003:
+      let (name, isPresent) = try PastName.decode(from: &body)
+      return .pastName(name, isPresent: isPresent)
     case 0x8000...: return .ignorable
     default:
       throw FormatError("item of unknown type \(type): written by a newer albumfs")

@@ -21,6 +21,12 @@ static const unsigned char api_js[] = {
 static const unsigned char bars_js[] = {
 #embed "../Gallery/Pages/bars.js"
 };
+static const unsigned char deleted_css[] = {
+#embed "../Gallery/Pages/deleted.css"
+};
+static const unsigned char deleted_js[] = {
+#embed "../Gallery/Pages/deleted.js"
+};
 static const unsigned char dialogs_js[] = {
 #embed "../Gallery/Pages/dialogs.js"
 };
@@ -161,6 +167,8 @@ static const struct {
     {"albums-view.js", albums_view_js, sizeof albums_view_js},
     {"api.js", api_js, sizeof api_js},
     {"bars.js", bars_js, sizeof bars_js},
+    {"deleted.css", deleted_css, sizeof deleted_css},
+    {"deleted.js", deleted_js, sizeof deleted_js},
     {"dialogs.js", dialogs_js, sizeof dialogs_js},
     {"dom.js", dom_js, sizeof dom_js},
     {"downloads.js", downloads_js, sizeof downloads_js},

@@ -45,11 +45,26 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Ends the keeping of deleted files for good. `consent` proves that the user has given a password again
   /// (`SpaceKeys.consent`). The reply is `done` with their number.
   case purgeDeleted(DeletedSelection, consent: String)
+  /// The reply is `picture` with the thumbnail of a deleted file, or `failed` (`usage`) if there is none.
+  case deletedThumbnail(number: UInt64)
   /// The reply is `deletedSettings`.
   case deletedSettings
   /// Changes how long deleted files stay. If some stay for less time than before, `consent` is needed. The
   /// reply is `deletedSettings`.
   case setDeletedSettings(DeletedFileSettings, consent: String?)
+  /// The reply is `snapshots`, the oldest first.
+  case snapshots
+  /// Makes a snapshot with a name. The reply is `snapshots` with that one.
+  case makeSnapshot(name: String)
+  /// Removes snapshots; `consent` as for `purgeDeleted`. The reply is `done` with their number.
+  case removeSnapshots(names: [String], consent: String)
+  /// Brings back what was at a path, the empty one for all, in the snapshot of that name, or in the first
+  /// from that time on (`2026-11-26T10.00.00Z`). The reply is `done` with the number of files; the notes
+  /// name those that got another name.
+  case restoreSnapshot(name: String, path: String)
+  /// Compares two snapshots, which are named in the same way, or one with the present. The notes of the reply
+  /// `done` are the differences.
+  case compareSnapshots(old: String, new: String?)
   /// Decodes a photo in a cell and returns it at most `edge` pixels long, before any thumbnail. The path
   /// leads from the root of the space. The reply is `picture` or `failed`.
   case preview(path: [UInt8], edge: Int)
@@ -84,6 +99,7 @@ package enum ControlReply: Codable, Sendable, Equatable {
   case compacted(CompactionSummary)
   case deletedFiles(DeletedFilePage)
   case deletedSettings(DeletedFileSettings)
+  case snapshots([SnapshotEntry])
   /// A JPEG, PNG or WebP in Base64.
   case picture(base64: String)
   /// The request succeeded; the summary has its numbers.
@@ -96,8 +112,8 @@ package enum ControlReply: Codable, Sendable, Equatable {
   var isInterim: Bool {
     switch self {
     case .progress, .moved: true
-    case .status, .description, .compacted, .deletedFiles, .deletedSettings, .picture, .done,
-      .failed, .ended:
+    case .status, .description, .compacted, .deletedFiles, .deletedSettings, .snapshots, .picture,
+      .done, .failed, .ended:
       false
     }
   }
@@ -234,6 +250,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
     /// Very many files that were deleted within an hour; nil if there were few.
     package var burst: Burst?
     package var settings: DeletedFileSettings
+    /// The number of snapshots; nil if the daemon's version has none.
+    package var snapshots: Int?
 
     package struct Burst: Codable, Sendable, Equatable {
       package var files: Int
@@ -249,8 +267,9 @@ package struct MountStatus: Codable, Sendable, Equatable {
 
     package init(
       files: Int, bytes: Int64, bytesGivenUp: Int64, oldestSeconds: Int64?, burst: Burst? = nil,
-      settings: DeletedFileSettings
+      settings: DeletedFileSettings, snapshots: Int? = nil
     ) {
+      self.snapshots = snapshots
       self.burst = burst
       self.files = files
       self.bytes = bytes

@@ -17,7 +17,7 @@ extension Parts {
     let report = fileSystem.thumbnailReport()
     let status = space.status
     let transport = transport
-    let reason = isReadOnly ? "mounted read-only" : status.readOnlyReason
+    let reason = isReadOnly ? readOnlyReason : status.readOnlyReason
     return MountStatus(
       store: options.store, mountPoint: options.mountPoint, pid: getpid(),
       albums: contents.albums, photos: contents.photos - report.videosAmongPhotos,
@@ -40,6 +40,10 @@ extension Parts {
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
       transport: transport.name, transportReason: transport.reason,
       recovery: status.recovery.sentences(ofReader: space.follows), messages: messages)
+  }
+
+  private var readOnlyReason: String {
+    "mounted read-only" + (options.snapshot.map { ", as of the snapshot \($0)" } ?? "")
   }
 
   private func thumbnails(_ report: ThumbnailReport, made: Int) -> MountStatus.Thumbnails {

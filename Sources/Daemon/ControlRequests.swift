@@ -114,10 +114,22 @@ final class ControlRequests: Sendable {
         return .done(try parts.restoreDeleted(selection))
       case .purgeDeleted(let selection, let consent):
         return .done(try parts.purgeDeleted(selection, consent: consent))
+      case .deletedThumbnail(let number):
+        return .picture(base64: try parts.deletedThumbnail(number))
       case .deletedSettings:
         return .deletedSettings(parts.deletedSettings)
       case .setDeletedSettings(let settings, let consent):
         return .deletedSettings(try parts.setDeletedSettings(settings, consent: consent))
+      case .snapshots:
+        return .snapshots(parts.snapshots)
+      case .makeSnapshot(let name):
+        return .snapshots(try parts.makeSnapshot(name))
+      case .removeSnapshots(let names, let consent):
+        return .done(try parts.removeSnapshots(names, consent: consent))
+      case .restoreSnapshot(let name, let path):
+        return .done(try parts.restore(path, from: name))
+      case .compareSnapshots(let old, let new):
+        return .done(try parts.difference(from: old, to: new))
       case .serves(let space):
         return .done(ControlSummary(count: parts.space.memoryName == space ? 1 : 0))
       case .preview(let path, let edge):

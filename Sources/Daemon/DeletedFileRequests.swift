@@ -2,6 +2,7 @@ import AlbumFileSystem
 import AlbumModel
 import AlbumStore
 import ControlProtocol
+import FoundationEssentials
 
 // The requests about deleted files, on the parts of a mount.
 
@@ -69,12 +70,22 @@ extension Parts {
     if let missing { throw Failure(.usage, "There is no deleted file with the number \(missing).") }
   }
 
-  private func requireConsent(_ consent: String?) throws(Failure) {
+  func requireConsent(_ consent: String?) throws(Failure) {
     guard let consent else {
       throw Failure(.noPassword, "A password of the space is needed for that.")
     }
     if !space.isConsent(consent) {
       throw Failure(.wrongPassword, "This password unlocks another space of the store.")
+    }
+  }
+
+  /// The thumbnail of a deleted file, in Base64.
+  func deletedThumbnail(_ number: UInt64) throws(Failure) -> String {
+    do throws(FSError) {
+      return Data(try fileSystem.thumbnail(ofDeleted: InodeNumber(number))).base64EncodedString()
+    } catch {
+      if error.code != .notFound { throw Failure(error, "") }
+      throw Failure(.usage, "The deleted file \(number) has no thumbnail.")
     }
   }
 
@@ -115,7 +126,7 @@ extension Parts {
       burst: usage.burst.map {
         MountStatus.Deleted.Burst(files: $0.files, first: $0.first, last: $0.last)
       },
-      settings: deletedSettings)
+      settings: deletedSettings, snapshots: space.points.count)
   }
 }
 

@@ -46,6 +46,9 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   package var idleSeconds: Int64?
   /// True if the mount point may hold files, which the mount covers: for `albumfs adopt`.
   package var coversFiles = false
+  /// The name of the snapshot that the mount shows, or a time (`2026-11-26T10.00.00Z`), for the first one
+  /// from then on; nil: the present.
+  package var snapshot: String?
   /// nil: nobody watches the mount.
   package var trace: TraceOptions?
 
@@ -96,7 +99,7 @@ extension LaunchOptions {
   func parsedMountOptions() throws(MountError) -> MountOptions {
     var parsed = MountOptions()
     try parsed.add(mountOptions)
-    if readOnly { parsed.readOnly = true }
+    if readOnly || snapshot != nil { parsed.readOnly = true }
     if allowOther { parsed.allowOther = true }
     parsed.owner =
       switch owner {

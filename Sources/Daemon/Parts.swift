@@ -53,13 +53,18 @@ final class Parts: Sendable {
     storeWarnings =
       store.warnings.map(\.sentence)
       + (seen?.warning(of: opened).map { [$0] } ?? [])
-    fileSystem = FileSystem(space: space, trace: trace.thumbnails)
+    let point = try options.snapshot.map { (name) throws(Failure) in
+      try Parts.point(name, in: opened).number
+    }
+    fileSystem = FileSystem(space: space, at: point, trace: trace.thumbnails)
     do throws(Errno) { try history?.start() } catch {
       logger.warning("the end of history is recorded only at the unmount: \(error)")
     }
     (queue, noThumbnails) = Parts.startThumbnails(
       fileSystem, space, isReadOnly ? nil : options, trace, logger)
-    previews = options.thumbnailer.map { [fileSystem, space] program in
+    // A preview is of the present.
+    let decoder = point == nil ? options.thumbnailer : nil
+    previews = decoder.map { [fileSystem, space] program in
       Previews(fileSystem, space, program: program, logger: logger)
     }
   }

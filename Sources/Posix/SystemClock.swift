@@ -37,6 +37,12 @@ package enum SystemClock {
       + "." + String(repeating: "0", count: 6 - micros.count) + micros + "Z"
   }
 
+  /// A time in UTC that every system accepts as the name of a file: `2026-11-27T06.15.03Z`.
+  package static func nameOfTime(seconds: Int64) -> String {
+    let text = utc(Timestamp(seconds: seconds))
+    return text.prefix { $0 != "." }.replacing(":", with: ".") + "Z"
+  }
+
   /// The day of such a time: `YYYY-MM-DD`.
   package static func localDay(seconds: Int64) -> String {
     String(localTime(seconds: seconds).prefix { $0 != " " })

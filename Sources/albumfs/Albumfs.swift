@@ -28,6 +28,7 @@ struct Albumfs: ParsableCommand {
       Info.self,
       List.self, ListPhotos.self, Status.self,
       Sync.self, Thumbs.self, Tidy.self, Compact.self, DeletedCommand.self, HistoryCommand.self,
+      SnapshotCommand.self,
       TracesCommand.self, Browse.self, Serve.self,
       Check.self, DaemonCommand.self, SessionCommand.self,
     ])

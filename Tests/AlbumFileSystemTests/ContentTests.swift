@@ -139,6 +139,7 @@ struct ContentTests {
   }
 
   @Test func aFileThatWasRemovedWhileOpenWorksOn() throws {
+    space.keepNoDeletedFiles()
     let file = try space.create(".plain/f")
     var entry: Entry? = try space.lookup(".plain/f")
     let inode = try #require(entry).attributes.inode

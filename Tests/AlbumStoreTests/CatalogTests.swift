@@ -54,6 +54,11 @@ struct CatalogTests {
       try decodeItems(items) { replayed.apply($0) }
       work()
     }
+    var past: UInt32 = 0
+    while let items = run.catalog.encodePastNames(&past, count: 20) {
+      try decodeItems(items) { replayed.apply($0) }
+      work()
+    }
     for frame in frames { try decodeItems(frame) { replayed.apply($0) } }
     _ = replayed.finishReplay()
     #expect(replayed.dump() == run.catalog.dump())
@@ -444,6 +449,16 @@ extension Catalog {
     }
     for (number, account) in segments.accounts where account.live > 0 {
       lines.append("segment \(number.rawValue) live \(account.live) \(account.state)")
+    }
+    for point in points { lines.append("point \(point)") }
+    for place in 0..<pastNames.upperBound {
+      guard let record = pastNames.occupant(place) else { continue }
+      let directory = state(InodeIndex(rawValue: record.directory)).number
+      let child =
+        record.child == .max ? nil : state(InodeIndex(rawValue: record.child)).number
+      lines.append(
+        "past \(record.number) \(directory)/\(pastNames.name(of: place)) -> \(String(describing: child))"
+      )
     }
     return lines.sorted()
   }

@@ -130,7 +130,7 @@ struct CrashExamination {
     expected["afterwards"] = after.entries["afterwards"]
     expected[""] = after.entries[""]
     if after.entries["afterwards"]?.content != content || after.entries != expected
-      || after.deleted != before.deleted
+      || after.deleted != before.deleted || after.past != before.past
     {
       throw Finding(text: "written on: \(after.difference(from: before))")
     }

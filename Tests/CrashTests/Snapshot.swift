@@ -25,6 +25,8 @@ struct Snapshot: Equatable, Sendable {
   private(set) var unreadable: [String: [Piece]] = [:]
   /// The files that the space keeps as deleted, by the number of the inode and the former path.
   private(set) var deleted: [String: Entry] = [:]
+  /// What each point shows, by the number of the point and the path.
+  private(set) var past: [String: Entry] = [:]
 
   /// Lists and reads everything, each record included. Throws where something does not decrypt, or with
   /// `toleratesErrors` only where something cannot be listed. Calls `didRead` after each file.
@@ -34,6 +36,31 @@ struct Snapshot: Equatable, Sendable {
   ) throws {
     try add(.root, "", mounted, toleratesErrors, didRead)
     try addDeleted(mounted, toleratesErrors)
+    if toleratesErrors { return }
+    for point in mounted.space.points {
+      try addPast(.root, at: point.number, "\(point.number.rawValue)", mounted)
+    }
+  }
+
+  private mutating func addPast(
+    _ inode: InodeNumber, at point: InodeNumber, _ path: String, _ mounted: MountedSpace
+  ) throws {
+    let version = try mounted.space.read { (catalog) throws(FSError) in
+      let index = try InodeIndex(inode, at: point, in: catalog)
+      return catalog.state(catalog.version(of: index, at: point)).number
+    }
+    var found = try Snapshot.entry(version, mounted, false).0
+    found.state = found.state.shown(as: inode)
+    past[path] = found
+    if path.count > 1000 { throw Finding(text: "directories nest without an end at a point") }
+    if found.state.kind != .directory { return }
+    for name in try mounted.fileSystem.pastNames(in: inode, at: point) {
+      let child = try mounted.space.read { (catalog) throws(FSError) in
+        let index = try InodeIndex(inode, at: point, in: catalog)
+        return catalog.child(name, of: index, at: point).map { catalog.state($0).number }
+      }
+      if let child { try addPast(child, at: point, "\(path)/\(name.display)", mounted) }
+    }
   }
 
   private mutating func addDeleted(_ mounted: MountedSpace, _ toleratesErrors: Bool) throws {
@@ -148,6 +175,10 @@ extension Snapshot {
     where deleted[path] != other.deleted[path] {
       words.append("the deleted file \(path) differs")
     }
+    for path in Set(past.keys).union(other.past.keys).sorted() where past[path] != other.past[path]
+    {
+      words.append("the point shows \(path) as something else")
+    }
     return words.joined(separator: ", ")
   }
 }
@@ -160,5 +191,15 @@ extension Snapshot.Entry {
     if content != other.content { return "\(path) holds something else" }
     if attributes != other.attributes { return "\(path) has other extended attributes" }
     return "\(path) is \(state) and not \(other.state)"
+  }
+}
+
+extension InodeState {
+  /// What a point shows of a state, whether a version holds it or the inode itself.
+  fileprivate func shown(as inode: InodeNumber) -> InodeState {
+    var shown = InodeState(number: inode, kind: kind, permissions: permissions)
+    (shown.size, shown.modified, shown.owner, shown.group) = (size, modified, owner, group)
+    shown.contentVersion = contentVersion
+    return shown
   }
 }

@@ -13,6 +13,7 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
   loopback      true: only this machine reaches the gallery
   undoTime      seconds in which a deletion can be undone
   expire        true: forgets all sessions
+  overwrite     a photo's name: the photo has an earlier version
   touch         an album's name: adds a photo to it, as another program would
   redraw        an album's name: its photos have new thumbnails, as when their details become known
   unmade        an album's name: its photos have no thumbnails yet
@@ -128,6 +129,12 @@ class Photo:
         return landscape(self.number % 24 + 100 * (self.rotation // 90), max(1, int(width * scale)),
                          max(1, int(height * scale)))
 
+    def deleted(self, space):
+        album = space.albums.get(self.album)
+        return {"id": self.id, "path": [album.name if album else "gone", "Photo", self.name], "size": self.bytes,
+                "deleted": time.time(), "secondsLeft": 30 * 86400 - 10,
+                "cause": "overwritten" if any(self in versions for versions in space.earlier.values()) else "removed"}
+
     def describe(self, space):
         width, height = self.upright
         path, album = [], space.albums[self.album]
@@ -166,6 +173,8 @@ class Space:
         self.uploads, self.hidden, self.jobs, self.downloads = {}, {}, {}, {}
         self.number, self.revision, self.read_only = 0, 1, read_only
         self.log = []
+        # Photos that were deleted, the newest first, and earlier versions of photos by their ids.
+        self.deleted, self.earlier = [], {}
         self.changed = threading.Condition(threading.RLock())
 
     def add_album(self, parent, name):
@@ -388,6 +397,12 @@ class Handler(BaseHTTPRequestHandler):
                 album = next(album for album in space.albums.values() if album.name == value)
                 space.add_photo(album, f"NEW_{space.number}.JPG")
                 space.touch([album.id])
+            elif key == "overwrite":
+                space = spaces["some"]
+                for photo in [photo for photo in space.photos.values() if photo.name == value]:
+                    space.number += 1
+                    space.earlier[photo.id] = [Photo(space.number, photo.album, "earlier of " + photo.name, photo.kind,
+                                                     (photo.width, photo.height), photo.taken, photo.modified)]
             elif key == "taken":
                 space = spaces["some"]
                 dated = [photo for photo in space.photos.values() if photo.name in value]
@@ -519,6 +534,50 @@ class Handler(BaseHTTPRequestHandler):
         space = self.space
         self.send(200, space.photos[identifier].describe(space))
 
+    # Deleted files
+
+    def deleted(self):
+        space = self.space
+        self.send(200, {"files": [photo.deleted(space) for photo in space.deleted]})
+
+    def deleted_thumb(self, identifier):
+        photo = next((photo for photo in self.space.deleted if photo.id == identifier), None)
+        if photo is None or photo.kind == "other":
+            raise Refused(404, "unknown")
+        self.send(200, photo.picture(256), "image/png")
+
+    def earlier(self, identifier):
+        space = self.space
+        self.send(200, {"files": [photo.deleted(space) for photo in space.earlier.get(identifier, [])]})
+
+    def chosen(self, space):
+        known = {photo.id: photo for photo in space.deleted + sum(space.earlier.values(), [])}
+        return [known[identifier] for identifier in self.json()["ids"]]
+
+    def forget(self, space, photos):
+        space.deleted = [photo for photo in space.deleted if photo not in photos]
+        for identifier, versions in space.earlier.items():
+            space.earlier[identifier] = [photo for photo in versions if photo not in photos]
+
+    def restore(self):
+        space = self.write()
+        photos = self.chosen(space)
+        self.forget(space, photos)
+        for photo in photos:
+            photo.hidden = False
+            space.albums[photo.album].photos.append(photo)
+            space.photos[photo.id] = photo
+        space.touch({photo.album for photo in photos})
+        self.send(200, {"count": len(photos), "renamed": 0})
+
+    def purge(self):
+        space = self.write()
+        if spaces.get(self.json().get("password")) is not space:
+            raise Refused(403, "refused")
+        photos = self.chosen(space)
+        self.forget(space, photos)
+        self.send(200, {"count": len(photos)})
+
     def change_photo(self, identifier):
         space, asked = self.write(), self.json()
         photo = space.photos[identifier]
@@ -599,6 +658,7 @@ class Handler(BaseHTTPRequestHandler):
         def remove(photo):
             space.albums[photo.album].photos.remove(photo)
             space.photos.pop(photo.id)
+            space.deleted.insert(0, photo)
 
         def move(photo):
             space.albums[photo.album].photos.remove(photo)
@@ -788,7 +848,9 @@ ROUTES = [
     ("GET", "/api/albums", Handler.list_albums), ("POST", "/api/albums", Handler.create_album),
     ("POST", f"/api/albums/{ID}/delete", Handler.delete_album), ("POST", f"/api/albums/{ID}", Handler.change_album),
     ("GET", "/api/photos", Handler.list_photos), ("GET", "/api/thumbs", Handler.thumbs),
-    ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
+    ("GET", "/api/deleted", Handler.deleted), ("GET", f"/api/deleted/{ID}/thumb", Handler.deleted_thumb),
+    ("POST", "/api/deleted/restore", Handler.restore), ("POST", "/api/deleted/purge", Handler.purge),
+    ("GET", f"/api/photo/{ID}/earlier", Handler.earlier), ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
     ("GET", f"/api/preview/{ID}", Handler.preview), ("GET", f"/api/original/{ID}", Handler.original),
     ("GET", f"/api/video/{ID}", Handler.video), ("GET", "/api/changes", Handler.changes),
     ("POST", "/api/imports", Handler.load), ("POST", "/api/jobs", Handler.create_job), ("GET", f"/api/jobs/{ID}", Handler.job),

@@ -498,6 +498,93 @@ def photos_are_selected_with_mouse_and_keyboard_and_deletion_can_be_undone(perso
     person.delete_album()
 
 
+def delete_two(person):
+    """Makes an album of three photos, deletes two, and goes to where they are."""
+    name = person.new_album()
+    person.upload(pictures(3))
+    person.tiles(3)
+    for number in (0, 1):
+        person.press(f".tile >> nth={number}", modifiers=["Control"])
+    person.mock(undoTime=0)
+    person.page.keyboard.press("Delete")
+    expect(person.page.locator(".toast").last).to_contain_text("2 items deleted")
+    person.mock(undoTime=40)
+    person.place(0)
+    person.press(".to-deleted")
+    expect(person.page.locator("h1 .crumb-here")).to_have_text(re.compile("Recently deleted|Zuletzt gelöscht"))
+    return name
+
+
+@test()
+def deleted_photos_are_seen_restored_and_deleted_for_good_with_the_password(person):
+    page = person.page
+    person.enter()
+    name = delete_two(person)
+    cards = page.locator(".deleted .card")
+    before = cards.count()
+    expect(cards.first.locator(".card-count")).to_have_text("30 days left")
+    expect(cards.first.locator("img")).to_be_visible()
+    person.press(".deleted .card >> nth=0")
+    person.press("button:text-is('Restore 1')")
+    expect(cards).to_have_count(before - 1)
+    expect(page.locator(".toast").last).to_contain_text("1 file restored")
+    person.press(".deleted .card >> nth=0")
+    person.press("button:text-is('Delete 1 for good')")
+    page.fill("dialog input", "not the password")
+    person.press("dialog .danger")
+    expect(page.locator("dialog .problem")).to_have_text("Wrong password.")
+    expect(page.locator("dialog input")).to_have_value("")
+    expect(cards).to_have_count(before - 1)
+    page.fill("dialog input", person.password)
+    person.press("dialog .danger")
+    page.wait_for_selector("dialog", state="detached")
+    expect(cards).to_have_count(before - 2)
+    person.keep("recently-deleted")
+    page.go_back()
+    person.open_album(name)
+    person.tiles(2)
+    person.delete_album()
+
+
+@test(PHONE, mock=True)
+def a_phone_finds_recently_deleted_below_the_albums_in_german(person):
+    page = person.page
+    person.enter()
+    person.press(".to-deleted")
+    expect(page.locator("h1 .crumb-here")).to_have_text("Zuletzt gelöscht")
+    expect(page.locator("nav button >> nth=0")).to_have_attribute("aria-current", "page")
+    width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert width[0] <= width[1], f"the page is wider than the phone: {width}"
+    person.press(".bar-start button")
+    expect(page.locator("h1 .crumb-here")).to_have_text("Alben")
+
+
+@test(mock=True)
+def a_read_only_space_shows_what_was_deleted_and_offers_nothing(person):
+    page = person.page
+    person.enter("fixed")
+    person.press(".to-deleted")
+    expect(page.locator(".deleted .empty h2")).to_have_text("Nothing was deleted")
+    expect(page.locator(".deleted-bar button")).to_have_count(0)
+
+
+@test(mock=True)
+def the_details_of_a_photo_have_its_earlier_version(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    name = page.locator(".tile").first.get_attribute("aria-label").split(",")[0]
+    person.mock(overwrite=name)
+    person.press(".tile >> nth=0")
+    page.keyboard.press("i")
+    line = page.locator(".viewer-info .earlier li")
+    expect(line).to_have_count(1)
+    expect(line).to_contain_text("30 days left")
+    person.press(".viewer-info .earlier button")
+    expect(line).to_have_count(0)
+    expect(page.locator(".toast").last).to_contain_text("1 file restored")
+
+
 @test(mock=True)
 def what_is_shown_already_does_not_fade_in_again_when_something_else_changes(person):
     page = person.page

@@ -45,6 +45,47 @@ import Testing
     }
   }
 
+  @Test func whatWasDeletedComesBackOrGoesForGoodWithThePassword() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser, other = Browser(server, PASSWORD), Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            trip = browser.albums()["Trip"]
+            eventually(lambda: all(photo["thumb"] != 0 for photo in browser.photos(trip)))
+            original = open(point + "/Trip/Photo/IMG_1.jpg", "rb").read()
+            for name in ("IMG_1.jpg", "IMG_2.jpg"): os.remove(point + "/Trip/Photo/" + name)
+            files = {file["path"][-1]: file for file in browser.get("/api/deleted")["files"]}
+            assert sorted(files) == ["IMG_1.jpg", "IMG_2.jpg"]
+            first, second = files["IMG_1.jpg"], files["IMG_2.jpg"]
+            assert first["path"] == ["Trip", "Photo", "IMG_1.jpg"] and first["cause"] == "removed"
+            assert first["size"] == len(original) and 29 * 86400 < first["secondsLeft"] <= 30 * 86400
+            assert browser.get(f"/api/deleted/{first['id']}/thumb")[:1] in (b"\\xff", b"\\x89", b"R")
+            # The id of another session is unknown.
+            refused(404, "unknown", other.post, "/api/deleted/restore", {"ids": [first["id"]]})
+            assert browser.post("/api/deleted/restore", {"ids": [first["id"]]}) == {"count": 1, "renamed": 0}
+            assert open(point + "/Trip/Photo/IMG_1.jpg", "rb").read() == original
+            refused(404, "unknown", browser.post, "/api/deleted/restore", {"ids": [first["id"]]})
+            for password in ("", "wrong", "a\\nb"):
+                refused(403, "refused", browser.post, "/api/deleted/purge",
+                        {"ids": [second["id"]], "password": password})
+            assert len(browser.get("/api/deleted")["files"]) == 1
+            browser.post("/api/deleted/purge", {"ids": [second["id"]], "password": PASSWORD})
+            assert browser.get("/api/deleted")["files"] == []
+            # What a photo was before another program overwrote it.
+            photo = browser.photo(trip, "IMG_1.jpg")
+            assert browser.get(f"/api/photo/{photo['id']}/earlier")["files"] == []
+            with open(point + "/Trip/Photo/IMG_1.jpg", "r+b") as file: file.write(b"CRYPT")
+            earlier = eventually(lambda: browser.get(f"/api/photo/{photo['id']}/earlier")["files"])
+            assert len(earlier) == 1 and earlier[0]["cause"] == "overwritten"
+            assert browser.post("/api/deleted/restore", {"ids": [earlier[0]["id"]]}) == {"count": 1, "renamed": 1}
+            assert open(point + "/Trip/Photo/IMG_1 (restored).jpg", "rb").read() == original
+        """)
+    }
+  }
+
   @Test func deletionWaitsAndCanBeUndone() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -92,3 +92,80 @@ extension StoreError {
   /// and the read. If the extents have changed, the caller reads again. Otherwise it is damage.
   var isOfMovedContent: Bool { code == .missing || code == .damaged }
 }
+
+/// The content of a file as it was at a point. It reads what the catalog has, so that no byte that is still
+/// pending shows. Any thread.
+struct PastContent: Sendable {
+  private let space: Space
+  private let inode: InodeNumber
+  private let point: InodeNumber
+
+  init(_ space: Space, _ inode: InodeNumber, at point: InodeNumber) {
+    self.space = space
+    self.inode = inode
+    self.point = point
+  }
+
+  /// Reads until the buffer is full or the file ends, as `FileContent.read`.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError) -> Int {
+    if offset < 0 { throw FSError(.invalid) }
+    var done = 0
+    var failed: [Extent]?
+    while done < buffer.count {
+      let start = offset + Int64(done)
+      let (extents, end) = try plan(from: start, to: offset + Int64(buffer.count))
+      if end <= start { break }
+      let target = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: buffer[done..<done + Int(end - start)])
+      do throws(StoreError) {
+        try unsafe space.fill(target, at: start, from: extents)
+        (done, failed) = (done + target.count, nil)
+      } catch {
+        if !error.isOfMovedContent || failed == extents { throw FSError(error) }
+        failed = extents
+      }
+    }
+    return done
+  }
+
+  /// The places of some bytes, of one moment, and the end of these.
+  private func plan(from start: Int64, to end: Int64) throws(FSError) -> ([Extent], Int64) {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> ([Extent], Int64) in
+      let index = try version(in: catalog)
+      let end = min(end, catalog.state(index).size)
+      if end <= start { return ([], start) }
+      let limit = Catalog.extentsPerSlice
+      let found = catalog.extents(of: index, from: start, to: end, limit: limit)
+      return (found, found.count == limit ? found.last!.end : end)
+    }
+  }
+
+  /// lseek(2) with SEEK_DATA or SEEK_HOLE.
+  func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
+    var at = offset
+    while true {
+      let (extents, size) = try space.read {
+        (catalog: borrowing Catalog) throws(FSError) -> ([Extent], Int64) in
+        let index = try version(in: catalog)
+        let size = catalog.state(index).size
+        return (
+          catalog.extents(of: index, from: at, to: size, limit: Catalog.extentsPerSlice), size
+        )
+      }
+      if at == offset, offset < 0 || offset >= size { throw FSError(.noSuchOffset) }
+      if target == .data {
+        guard let first = extents.first else { throw FSError(.noSuchOffset) }
+        return first.offset
+      }
+      for extent in extents {
+        if extent.offset > at { return at }
+        at = extent.end
+      }
+      if extents.count < Catalog.extentsPerSlice { return at }
+    }
+  }
+
+  private func version(in catalog: borrowing Catalog) throws(FSError) -> InodeIndex {
+    catalog.version(of: try InodeIndex(inode, at: point, in: catalog), at: point)
+  }
+}

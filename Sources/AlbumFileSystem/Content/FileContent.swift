@@ -399,11 +399,12 @@ extension FileContent {
     return space.removalMoment(clock.now())
   }
 
-  /// Keeps the content of the catalog if a change from `first` on, after which the file has `size` bytes,
-  /// loses some of it.
+  /// Keeps what the newest point shows. Keeps the content of the catalog as a former version if a change from
+  /// `first` on, after which the file has `size` bytes, loses some of it.
   private func keepVersion(
     from first: Int64, size: Int64, at moment: RemovalMoment?, _ catalog: inout Catalog
   ) -> Bool {
+    defer { catalog.keepState(of: index) }
     guard let moment, losesContent(from: first, size, of: catalog.state(index).size) else {
       return false
     }

@@ -11,7 +11,8 @@ package import AlbumModel
 /// Invariants:
 /// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
 ///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
-/// 2. An inode with `links` 0 lives only while it is pinned or referred to, or kept as deleted (`Formers`).
+/// 2. An inode with `links` 0 lives only while it is pinned or referred to, kept as deleted (`Formers`), or
+///    a point shows it (`Past`).
 /// 3. For each segment, `live` is the sum of the lengths of all extents that point into it, of those
 ///    held for content that is not in the catalog yet, and of those detached and not yet let go.
 package struct Catalog: ~Copyable, Sendable {
@@ -30,6 +31,11 @@ package struct Catalog: ~Copyable, Sendable {
   var formers = FormerTable()
   /// The number of former places in each directory that has some.
   var formerCounts: [InodeIndex: UInt32] = [:]
+  /// The points in time at which the space shows its tree, in the order of their numbers (`Past`).
+  package internal(set) var points: [HistoryPoint] = []
+  var pastNames = PastNameTable()
+  /// How many past names and versions refer to an inode beyond the first.
+  var pastCounts: [InodeIndex: UInt32] = [:]
   var counters = SpaceCounters()
   /// The counters in the journal: no number below is used again after a crash.
   var reserved = SpaceCounters()
@@ -89,7 +95,9 @@ package struct Catalog: ~Copyable, Sendable {
 
   /// Changes fields of an inode; `number`, `links` and `thumbnail` have calls of their own.
   package mutating func update(_ index: InodeIndex, _ change: (inout InodeState) -> Void) {
+    let former = inodes[index].state
     change(&inodes[index].state)
+    if !points.isEmpty, !inodes[index].state.looksLike(former) { keepState(of: index, as: former) }
     markDirty(index, .state)
   }
 
@@ -194,6 +202,7 @@ package struct Catalog: ~Copyable, Sendable {
   package mutating func insertEntry(
     _ name: FileName, in directory: InodeIndex, child: InodeIndex
   ) {
+    keepPastName(name, in: directory, before: child)
     placeEntry(name, in: directory, child: child)
     if inodes[child].state.kind == .directory {
       setParent(of: child, directory, entry: entries.find(name, in: directory.rawValue))
@@ -213,6 +222,7 @@ package struct Catalog: ~Copyable, Sendable {
   package mutating func removeEntry(_ name: FileName, in directory: InodeIndex) -> InodeNumber? {
     guard let child = child(name, of: directory) else { return nil }
     let number = inodes[child].state.number
+    keepPastName(name, in: directory, before: nil)
     dropEntry(name, in: directory)
     enqueueEntry(name, in: directory)
     if inodes[child].state.kind == .directory {
@@ -309,6 +319,7 @@ package struct Catalog: ~Copyable, Sendable {
   package mutating func setAttribute(_ name: [UInt8], of index: InodeIndex, to value: [UInt8]?) {
     if value != nil, name == Catalog.securityLabel { hasSecurityLabels = true }
     if value != nil, name.starts(with: Catalog.accessControlPrefix) { hasAccessControl = true }
+    keepState(of: index)
     extras[index, default: InodeExtras()].attributes[name] = value
     extras[index]?.changedAttributes.insert(name)
     markDirty(index, .attributes)
@@ -339,11 +350,10 @@ package struct Catalog: ~Copyable, Sendable {
 
   mutating func freeIfUnused(_ index: InodeIndex) {
     let record = inodes[index]
-    if record.state.links == 0, record.pins == 0, !isKeptDeleted(index),
+    guard record.state.links == 0, record.pins == 0, !isKeptDeleted(index),
       !references.keep(record.state.number)
-    {
-      free(index)
-    }
+    else { return }
+    if record.isInPast { dropUnseenContent(of: index) } else { free(index) }
   }
 
   /// The last reference of an inode was given back, at some time before.

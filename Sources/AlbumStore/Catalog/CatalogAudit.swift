@@ -32,8 +32,8 @@ package enum CatalogProblem: Sendable {
 /// repair.
 ///
 /// 1. Every name leads to an inode; every inode is reached from the root, but for thumbnails, which are
-///    reached by their photos, and for what is kept as deleted (`Formers`); a directory has one name
-///    (`CatalogTree`).
+///    reached by their photos, and for what is kept as deleted (`Formers`) or for a point (`Past`);
+///    a directory has one name (`CatalogTree`).
 /// 2. Links are the number of names, and of photos that have it for their thumbnail.
 /// 3. A photo's thumbnail is a file that albumfs made and that is there (`Catalog.validThumbnail`).
 /// 4. An album's parts are in it, under their names.
@@ -56,7 +56,7 @@ package struct CatalogAudit {
     }
     for top in tree.tops {
       let number = catalog.state(top).number
-      if number != .root, !catalog.isKeptDeleted(top) { problems.append(.orphan(number)) }
+      if number != .root, !catalog.isKept(top) { problems.append(.orphan(number)) }
     }
     for raw in catalog.inodes.places {
       if let index = catalog.inodes.occupant(raw) { audit(index, catalog) }
@@ -68,7 +68,7 @@ package struct CatalogAudit {
 
   private mutating func audit(_ index: InodeIndex, _ catalog: borrowing Catalog) {
     let state = catalog.state(index)
-    let isDeleted = state.links == 0 && catalog.isKeptDeleted(index)
+    let isDeleted = state.links == 0 && catalog.isKept(index)
     if !isDeleted { auditLinks(of: index, state, catalog) }
     if !catalog.hasConsistentThumbnail(index) {
       problems.append(.thumbnailGone(photo: state.number))

@@ -9,6 +9,7 @@ struct FormerRecord: IndexedRecord {
   var inode: UInt32
   /// Index of the directory's inode, or of the file of which this is a version; `.max` in a free record.
   var directory: UInt32
+  /// Of a version, the inode of the next older version of the file; `.max`: none.
   var nameStart: UInt32
   var nameLength: UInt8
   var reason: FormerPlace.Reason
@@ -23,6 +24,8 @@ struct FormerTable: ~Copyable, Sendable {
   private var names = FlatArena<UInt8>(capacity: 256)
   private var deadNameBytes: UInt32 = 0
   private var table = IndexTable()
+  /// The newest version of each file that has some; it leads to the older ones.
+  private var newestVersions: [UInt32: UInt32] = [:]
   /// No deleted file ended earlier.
   private(set) var oldest = StoreTime.distantFuture
 
@@ -49,9 +52,9 @@ struct FormerTable: ~Copyable, Sendable {
     let name = place.name?.bytes ?? []
     let record = FormerRecord(
       ended: place.ended, removed: place.removed, inode: inode.rawValue,
-      directory: directory.rawValue, nameStart: names.count,
+      directory: directory.rawValue, nameStart: place.reason.isVersion ? .max : names.count,
       nameLength: UInt8(name.count), reason: place.reason)
-    if place.reason != .directory { oldest = min(oldest, place.ended) }
+    if place.reason != .directory, place.reason != .changed { oldest = min(oldest, place.ended) }
     for byte in name { names.append(byte) }
     let index: UInt32
     if firstFree != .max {
@@ -68,6 +71,7 @@ struct FormerTable: ~Copyable, Sendable {
   mutating func take(_ inode: InodeIndex) -> FormerRecord? {
     guard let place = place(of: inode) else { return nil }
     let record = records[place]
+    if record.reason.isVersion { unlink(record) }
     table.remove(place, in: records)
     deadNameBytes += UInt32(record.nameLength)
     records[place].nameLength = 0
@@ -82,6 +86,53 @@ struct FormerTable: ~Copyable, Sendable {
   /// Lets the directory of an inode's place be another.
   mutating func setDirectory(of inode: InodeIndex, to directory: InodeIndex) {
     if let place = place(of: inode) { records[place].directory = directory.rawValue }
+  }
+
+  // MARK: Versions
+
+  func newestVersion(of file: InodeIndex) -> InodeIndex? {
+    newestVersions[file.rawValue].map { InodeIndex(rawValue: $0) }
+  }
+
+  func olderVersion(than version: InodeIndex) -> InodeIndex? {
+    guard let record = find(version), record.nameStart != .max else { return nil }
+    return InodeIndex(rawValue: record.nameStart)
+  }
+
+  /// Calls `body` with the versions of a file, the newest first, until it returns false.
+  func forEachVersion(of file: InodeIndex, _ body: (InodeIndex) -> Bool) {
+    var next = newestVersion(of: file)
+    while let version = next, body(version) { next = olderVersion(than: version) }
+  }
+
+  /// Puts a version that has its place among those of its file: behind the next newer one; nil: it is the
+  /// newest.
+  mutating func link(version: InodeIndex, of file: InodeIndex, behind newer: InodeIndex?) {
+    guard let place = place(of: version) else { return }
+    if let newer, let other = self.place(of: newer) {
+      records[place].nameStart = records[other].nameStart
+      records[other].nameStart = version.rawValue
+    } else {
+      records[place].nameStart = newestVersions[file.rawValue] ?? .max
+      newestVersions[file.rawValue] = version.rawValue
+    }
+  }
+
+  private mutating func unlink(_ record: FormerRecord) {
+    let file = InodeIndex(rawValue: record.directory)
+    if newestVersions[record.directory] == record.inode {
+      newestVersions[record.directory] = record.nameStart == .max ? nil : record.nameStart
+      return
+    }
+    var newer: InodeIndex?
+    forEachVersion(of: file) { version in
+      if version.rawValue == record.inode { return false }
+      newer = version
+      return true
+    }
+    if let newer, let place = place(of: newer), records[place].nameStart == record.inode {
+      records[place].nameStart = record.nameStart
+    }
   }
 
   private func place(of inode: InodeIndex) -> UInt32? {

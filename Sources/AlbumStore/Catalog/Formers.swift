@@ -45,6 +45,11 @@ extension Catalog {
     inodes[index].isFormer || formerCounts[index] != nil
   }
 
+  /// True while an inode lives without a name: it is kept as deleted, or for a point.
+  package func isKept(_ index: InodeIndex) -> Bool {
+    isKeptDeleted(index) || inodes[index].isInPast
+  }
+
   /// The file of which an inode is a former version.
   package func fileOfVersion(_ index: InodeIndex) -> InodeIndex? {
     guard inodes[index].isFormer, let record = formers.find(index), record.reason == .overwritten
@@ -77,7 +82,7 @@ extension Catalog {
     let stop = min(formers.upperBound, start.addingReportingOverflow(limit).partialValue)
     if start >= stop { return nil }
     for place in start..<stop {
-      guard let record = formers.occupant(place), record.reason != .directory else { continue }
+      guard let record = formers.occupant(place), record.reason.isShown else { continue }
       body(InodeIndex(rawValue: record.inode), self.place(of: record))
     }
     return stop < formers.upperBound ? stop : nil
@@ -91,6 +96,7 @@ extension Catalog {
     _ name: FileName, in directory: InodeIndex, at moment: RemovalMoment
   ) {
     guard let child = child(name, of: directory) else { return }
+    if !name.isHidden, inodes[child].state.isWorthPoint { beginDestruction(at: moment) }
     keepFormer(child, name, in: directory, .deleted, moment)
     removeEntry(name, in: directory)
   }
@@ -100,6 +106,7 @@ extension Catalog {
     _ name: FileName, in directory: InodeIndex, child: InodeIndex, at moment: RemovalMoment
   ) {
     guard let former = self.child(name, of: directory) else { return }
+    if !name.isHidden, inodes[former].state.isWorthPoint { beginDestruction(at: moment) }
     keepFormer(former, name, in: directory, .replaced, moment)
     replaceEntry(name, in: directory, child: child)
   }
@@ -112,6 +119,7 @@ extension Catalog {
     if state.kind != .regular || state.links != 1 { return }
     let isWorthKeeping = keepsDeleted && state.size > 0 && !isTemporary(name, state, moment)
     guard isWorthKeeping || formerCounts[index] != nil else { return }
+    if isWorthKeeping { beginDestruction(at: moment) }
     setFormer(
       FormerPlace(
         reason, name, in: inodes[directory].state.number, ended: moment.used,
@@ -144,13 +152,10 @@ extension Catalog {
     guard keepsDeleted, state.kind == .regular, state.size > 0, state.links > 0,
       state.marks.isDisjoint(with: unfinished), extentCount(of: file) <= Catalog.versionExtentLimit
     else { return false }
+    beginDestruction(at: moment)
     extents.steps.permit(16 * extentCount(of: file))
-    let version = insertVersion(of: state)
-    shareExtents(extents(of: file, from: 0, to: .max), with: version)
-    for (name, value) in extras[file]?.attributes ?? [:] {
-      setAttribute(name, of: version, to: value)
-    }
-    if let thumbnail = inodes.find(state.thumbnail) { setThumbnail(thumbnail, of: version) }
+    let version = insertVersion(of: state, from: file)
+    if let thumbnail = inodes.find(state.thumbnail) { setMadeThumbnail(thumbnail, of: version) }
     setFormer(
       FormerPlace(
         .overwritten, nil, in: state.number, ended: moment.used, removed: moment.wall),
@@ -158,14 +163,31 @@ extension Catalog {
     return true
   }
 
-  private mutating func insertVersion(of state: InodeState) -> InodeIndex {
+  /// Lets another inode with the same content share a thumbnail.
+  package mutating func setMadeThumbnail(_ thumbnail: InodeIndex, of index: InodeIndex) {
+    setThumbnail(thumbnail, of: index)
+    inodes[index].state.thumbnailState = .made
+  }
+
+  /// Adds an inode with a state that another one had, and with its present content and attributes. It has no
+  /// thumbnail yet.
+  mutating func insertVersion(of state: InodeState, from file: InodeIndex) -> InodeIndex {
     var record = InodeRecord(state: state)
     record.state.number = takeInodeNumber()
     record.state.links = 0
     record.state.thumbnail = InodeNumber(0)
     record.state.contentStatements = 0
+    record.state.marks.remove(.beingWritten)
+    if state.thumbnailState == .made { record.state.thumbnailState = .pending }
+    if state.kind == .directory { record.directory = directories.make() }
     let version = inodes.insert(record)
     markDirty(version, .state)
+    let shared = extents(of: file, from: 0, to: .max)
+    if !shared.isEmpty { shareExtents(shared, with: version) }
+    for (name, value) in extras[file]?.attributes ?? [:] {
+      setAttribute(name, of: version, to: value)
+    }
+    if state.kind == .symlink { setSymlinkTarget(version, to: symlinkTarget(file)) }
     return version
   }
 
@@ -174,14 +196,30 @@ extension Catalog {
     name.isHidden && state.modified > moment.wall - .seconds(60)
   }
 
-  private mutating func setFormer(
+  mutating func setFormer(
     _ place: FormerPlace, of index: InodeIndex, in directory: InodeIndex
   ) {
     dropFormer(of: index)
     formers.insert(place, of: index, in: directory)
+    if place.reason.isVersion, !isReplaying { link(version: index, of: directory) }
     inodes[index].isFormer = true
-    formerCounts[directory, default: 0] += 1
+    if place.reason == .changed {
+      keepInPast(directory)
+    } else {
+      formerCounts[directory, default: 0] += 1
+    }
     enqueueFormer(index)
+  }
+
+  private mutating func link(version: InodeIndex, of file: InodeIndex) {
+    let number = inodes[version].state.number
+    var newer: InodeIndex?
+    formers.forEachVersion(of: file) { other in
+      if inodes[other].state.number < number { return false }
+      newer = other
+      return true
+    }
+    formers.link(version: version, of: file, behind: newer)
   }
 
   /// Takes the former place away from an inode. Directories that it kept go, unless something else keeps
@@ -191,9 +229,18 @@ extension Catalog {
     while let index = next, let record = formers.take(index) {
       inodes[index].isFormer = false
       enqueueFormer(index)
-      next = releaseDirectory(InodeIndex(rawValue: record.directory))
+      next = release(InodeIndex(rawValue: record.directory), record.reason)
       if index != first { freeIfUnused(index) }
     }
+  }
+
+  private mutating func release(_ directory: InodeIndex, _ reason: FormerPlace.Reason)
+    -> InodeIndex?
+  {
+    if reason != .changed { return releaseDirectory(directory) }
+    releaseFromPast(directory)
+    if !isReplaying { freeIfUnused(directory) }
+    return nil
   }
 
   /// Returns the directory if it is to lose its own former place now.
@@ -216,10 +263,44 @@ extension Catalog {
   /// former versions, which go first.
   package mutating func discardDeleted(_ index: InodeIndex) -> Bool {
     if !inodes[index].isFormer || formerCounts[index] != nil { return false }
+    if keepForPoint(index) { return true }
     pin(index)
     dropFormer(of: index)
     unpin(index)
     return true
+  }
+
+  /// Keeps a former version that a point shows for that alone. Returns false for anything else.
+  private mutating func keepForPoint(_ version: InodeIndex) -> Bool {
+    guard let file = fileOfVersion(version), isNeededInPast(version) else { return false }
+    pin(file)
+    setFormer(
+      FormerPlace(
+        .changed, nil, in: inodes[file].state.number, ended: .none,
+        removed: Timestamp(nanoseconds: 0)),
+      of: version, in: file)
+    unpin(file)
+    return true
+  }
+
+  /// The inode that gets a name when a former version comes back: the version, or a copy of it, if a point
+  /// shows the version. The caller names it under the same hold of the lock.
+  package mutating func takeToRestore(_ version: InodeIndex) -> InodeIndex {
+    if !keepForPoint(version) { return version }
+    let copy = insertVersion(of: inodes[version].state, from: version)
+    if let thumbnail = inodes.find(inodes[version].state.thumbnail) {
+      setMadeThumbnail(thumbnail, of: copy)
+    }
+    return copy
+  }
+
+  /// A new inode that shares the state, content and attributes of another one. The caller names it under the
+  /// same hold of the lock.
+  package mutating func copy(of index: InodeIndex) -> InodeIndex {
+    extents.steps.permit(16 * extentCount(of: index))
+    var state = inodes[index].state
+    state.marks.remove(.leftOut)
+    return insertVersion(of: state, from: index)
   }
 
   /// Ends the keeping of a deleted file of which a copy lacks content. Its former versions take its place.
@@ -270,17 +351,21 @@ extension Catalog {
       return
     }
     let index = expect(number, place.reason == .directory ? .directory : .regular)
-    let holder = expect(place.directory, place.reason == .overwritten ? .regular : .directory)
+    let holder = expect(place.directory, place.reason.isVersion ? .regular : .directory)
     setFormer(place, of: index, in: holder)
   }
 
   /// Ends replay for former places: drops those of inodes that have a name, or that are not completely known.
-  mutating func finishFormers() {
-    if formers.count == 0 { return }
+  /// Returns false if that cost a state that a point shows.
+  mutating func finishFormers() -> Bool {
+    var isWholePast = true
+    if formers.count == 0 { return isWholePast }
     for place in 0..<formers.upperBound {
       guard let record = formers.occupant(place) else { continue }
       let index = InodeIndex(rawValue: record.inode)
-      if !isWhole(index, record) { dropFormer(of: index) }
+      if isWhole(index, record) { continue }
+      if record.reason.isVersion { isWholePast = false }
+      dropFormer(of: index)
     }
     for place in 0..<formers.upperBound {
       guard let record = formers.occupant(place) else { continue }
@@ -298,6 +383,19 @@ extension Catalog {
         isStable = false
       }
     }
+    linkVersions()
+    return isWholePast
+  }
+
+  private mutating func linkVersions() {
+    var found: [(number: InodeNumber, version: InodeIndex, file: InodeIndex)] = []
+    for place in 0..<formers.upperBound {
+      guard let record = formers.occupant(place), record.reason.isVersion else { continue }
+      let version = InodeIndex(rawValue: record.inode)
+      found.append((inodes[version].state.number, version, InodeIndex(rawValue: record.directory)))
+    }
+    found.sort { $0.number < $1.number }
+    for (_, version, file) in found { formers.link(version: version, of: file, behind: nil) }
   }
 
   /// True if a former place fits its inode, and all content of the inode is in segments that the space has.
@@ -306,19 +404,17 @@ extension Catalog {
     let inode = inodes[index]
     if inode.isExpected || inode.state.links > 0 || inode.state.number == .root { return false }
     if record.reason == .directory { return inode.state.kind == .directory }
-    return inode.state.kind == .regular
-      && extents.all(inode.extents).allSatisfy { extent in
-        extent.isLost || segments.accounts[extent.segment] != nil
-      }
+    if record.reason == .changed {
+      return !inodes[InodeIndex(rawValue: record.directory)].isExpected && hasKnownSegments(index)
+    }
+    return inode.state.kind == .regular && hasKnownSegments(index)
   }
 
   /// Keeps the segments of its content. Lets a file be one of the root if its directory is not known, and
   /// drops a version of which the file is not.
   private mutating func settleDirectory(of index: InodeIndex, _ record: FormerRecord) {
-    for extent in extents.all(inodes[index].extents)
-    where segments.accounts[extent.segment]?.state == .retired {
-      setState(of: extent.segment, to: .living)
-    }
+    keepSegments(of: index)
+    if record.reason == .changed { return }
     let directory = InodeIndex(rawValue: record.directory)
     let known = inodes[directory]
     let isLiving = !known.isExpected && (known.state.links > 0 || known.isFormer)
@@ -332,4 +428,14 @@ extension Catalog {
     formers.setDirectory(of: index, to: root)
     formerCounts[root, default: 0] += 1
   }
+}
+
+extension InodeState {
+  /// False for an empty file, such as a temporary one whose name goes at once.
+  fileprivate var isWorthPoint: Bool { kind != .regular || size > 0 }
+}
+
+extension FormerPlace.Reason {
+  /// True for what the user sees among the deleted files.
+  fileprivate var isShown: Bool { self != .directory && self != .changed }
 }

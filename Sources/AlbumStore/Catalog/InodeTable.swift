@@ -20,10 +20,35 @@ struct InodeRecord: IndexedRecord {
   var isExpected = false
   /// Only during replay: an item stated that it is gone.
   var isGone = false
+  /// Whose former state or place the catalog keeps, and why.
+  private(set) var keeping = Keeping()
   /// True if `FormerTable` has its former place.
-  var isFormer = false
+  var isFormer: Bool {
+    get { keeping.contains(.former) }
+    set { keeping.set(.former, newValue) }
+  }
+  /// True if a past name or a version refers to it; `Catalog.pastCounts` has how many more.
+  var isInPast: Bool {
+    get { keeping.contains(.inPast) }
+    set { keeping.set(.inPast, newValue) }
+  }
+
+  init(state: InodeState, directory: UInt32 = .max) {
+    self.state = state
+    self.directory = directory
+  }
 
   var indexHash: Int { InodeTable.hash(state.number) }
+
+  struct Keeping: OptionSet, BitwiseCopyable, Sendable {
+    let rawValue: UInt8
+    static let former = Keeping(rawValue: 1)
+    static let inPast = Keeping(rawValue: 2)
+
+    mutating func set(_ what: Keeping, _ isSet: Bool) {
+      if isSet { formUnion(what) } else { subtract(what) }
+    }
+  }
 
   struct Dirty: OptionSet, BitwiseCopyable, Sendable {
     let rawValue: UInt8

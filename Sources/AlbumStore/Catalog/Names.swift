@@ -110,6 +110,7 @@ extension Catalog {
   ) {
     guard let entry = entries.find(name, in: directory.rawValue) else { return }
     let former = InodeIndex(rawValue: entries[entry].child)
+    keepPastName(name, in: directory, before: child)
     entries.setChild(entry, to: child.rawValue)
     let listing = inodes[directory].directory
     if inodes[former].state.kind == .directory {
@@ -140,6 +141,8 @@ extension Catalog {
     else { return }
     let child = InodeIndex(rawValue: entries[first].child)
     let otherChild = InodeIndex(rawValue: entries[second].child)
+    keepPastName(name, in: directory, before: otherChild)
+    keepPastName(other, in: otherDirectory, before: child)
     entries.setChild(first, to: otherChild.rawValue)
     entries.setChild(second, to: child.rawValue)
     moveSubdirectory(otherChild, from: otherDirectory, in: directory, entry: first)

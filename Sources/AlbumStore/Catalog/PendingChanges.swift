@@ -16,6 +16,12 @@ struct PendingChanges {
   var entries: [EntryPlace] = []
   /// Inodes whose former place changed; may contain one twice.
   var formers: [InodeNumber] = []
+  /// Points that came or went.
+  var points: [PointStatement] = []
+  /// Past names that came, went or changed.
+  var pastNames: [PastNameKey] = []
+  /// Replay dropped the past up to this number. That waits for a frame with other content.
+  var forgottenPast: InodeNumber?
   /// Stretches of content whose extents changed.
   var extents: [InodeIndex: ChangedRanges] = [:]
   /// The number of placed extents and emptied stretches. A frame holds at most a few times as many.
@@ -31,7 +37,8 @@ struct PendingChanges {
   var loss = false
 
   var isEmpty: Bool {
-    inodes.isEmpty && gone.isEmpty && entries.isEmpty && formers.isEmpty && segments.isEmpty
+    inodes.isEmpty && gone.isEmpty && entries.isEmpty && formers.isEmpty && points.isEmpty
+      && pastNames.isEmpty && segments.isEmpty
       && properties.isEmpty && !counters && !loss && !(statesSessions && !sessions.isEmpty)
   }
 }
@@ -137,6 +144,11 @@ extension Catalog {
         .encode(into: &writer)
     }
     for number in changes.formers { encodeFormer(of: number, into: &writer) }
+    if let last = changes.forgottenPast {
+      JournalItem.point(.allGone(upTo: last)).encode(into: &writer)
+    }
+    for statement in changes.points { JournalItem.point(statement).encode(into: &writer) }
+    for key in changes.pastNames { encodePastName(key, into: &writer) }
     for number in changes.gone { JournalItem.inodeGone(number).encode(into: &writer) }
     changes = PendingChanges()
     return writer.bytes

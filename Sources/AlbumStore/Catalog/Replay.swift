@@ -55,6 +55,8 @@ extension Catalog {
       setAttribute(name, of: expect(number, .regular), to: value)
       extras[expect(number, .regular)]?.changedAttributes = []
     case .former(let number, let place): applyFormer(number, place)
+    case .point(let statement): apply(statement)
+    case .pastName(let name, let isPresent): apply(name, isPresent: isPresent)
     case .segment(.data, let number, let birth, let state, let retiredAt):
       segments.set(number, state, retiredAt: retiredAt, birth: birth)
     case .segment: break
@@ -77,12 +79,12 @@ extension Catalog {
     var findings = ReplayFindings()
     while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     mend(&findings)
-    finishFormers()
+    finishPast(isWhole: finishFormers())
     var unnamed: [InodeIndex] = []
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
       if inodes[index].state.kind != .directory { dropFalseListing(index, &findings) }
-      let isNamed = inodes[index].state.links > 0 || isKeptDeleted(index)
+      let isNamed = inodes[index].state.links > 0 || isKept(index)
       if !isNamed || inodes[index].isExpected { unnamed.append(index) }
     }
     for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }

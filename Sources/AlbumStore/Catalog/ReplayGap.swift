@@ -76,7 +76,9 @@ extension Catalog {
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
       let record = inodes[index]
-      if record.isExpected, !record.isGone, !record.isFormer, record.directory == .max {
+      if record.isExpected, !record.isGone, !record.isFormer, !record.isInPast,
+        record.directory == .max
+      {
         found.insert(record.state.number)
       }
     }

@@ -20,6 +20,7 @@ struct DeletedExpiry {
   mutating func round(_ compactor: Compactor) throws(StoreError) {
     if compactor.durability.keepsEverything { return }
     if let dueAt, MonotonicTime.now < dueAt { return }
+    if next == 0 { try compactor.thinPoints() }
     let limit = compactor.catalog.withLock {
       compactor.context.useClock.now - $0.deletedPolicy.kept
     }
@@ -40,7 +41,7 @@ struct DeletedExpiry {
   /// When the next look is due, which no change of the user's announces.
   func nextDue(_ compactor: Compactor) -> MonotonicTime? {
     if compactor.durability.keepsEverything || !compactor.durability.hasWritten { return nil }
-    let isAny = compactor.catalog.withLock { $0.formers.count > 0 }
+    let isAny = compactor.catalog.withLock { $0.formers.count > 0 || !$0.points.isEmpty }
     return isAny ? dueAt ?? .now : nil
   }
 }
@@ -75,6 +76,7 @@ extension Compactor {
   /// content has about `bytes`. Returns false if there are none.
   func discardOldestDeleted(atLeast bytes: Int64) throws(StoreError) -> Bool {
     if durability.keepsEverything { return false }
+    let hasPruned = try giveUpPoints()
     var found: [(ended: StoreTime, order: Int, inode: InodeNumber, byteCount: Int64)] = []
     forEachGivenUp { index, place, catalog in
       // Former versions go before their file.
@@ -87,7 +89,7 @@ extension Compactor {
       defer { sum += file.byteCount }
       return sum < bytes
     }
-    return try discardDeleted(going.map(\.inode)) > 0
+    return try discardDeleted(going.map(\.inode)) > 0 || hasPruned
   }
 
   /// Calls `body` with each deleted file that a full disk may cost.
@@ -98,8 +100,11 @@ extension Compactor {
       place = catalog.withLock { catalog in
         let limit = now - catalog.deletedPolicy.guaranteed
         if catalog.formers.oldest > limit { return nil }
+        let named = catalog.points.filter { $0.label != nil }
         return catalog.forEachDeleted(from: start, limit: 4096) { index, former in
-          if former.ended <= limit { body(index, former, catalog) }
+          if former.ended <= limit, !catalog.isShown(index, former, at: named) {
+            body(index, former, catalog)
+          }
         }
       }
     }
@@ -114,7 +119,9 @@ extension Compactor {
     try health.requireWritable()
     let (found, segments) = contentOfDeleted(versions(of: Set(inodes)) + inodes)
     if found.isEmpty { return 0 }
-    let count = try discardDeleted(found)
+    purgeFromPast(Set(found))
+    _ = try discardDeleted(versionsFirst(found))
+    let count = found.count
     if durability.keepsEverything { return count }
     _ = try turns.turn(waits: true) { work throws(StoreError) in
       try empty(segments, &work)
@@ -124,6 +131,17 @@ extension Compactor {
       for _ in 0..<3 { try durability.checkpoint() }
     }
     return count
+  }
+
+  private func versionsFirst(_ inodes: [InodeNumber]) -> [InodeNumber] {
+    var (versions, files) = ([InodeNumber](), [InodeNumber]())
+    catalog.withLock { catalog in
+      for inode in inodes {
+        let isVersion = catalog.index(of: inode).flatMap { catalog.fileOfVersion($0) } != nil
+        if isVersion { versions.append(inode) } else { files.append(inode) }
+      }
+    }
+    return versions + files
   }
 
   /// The former versions of some files that are not among these themselves.

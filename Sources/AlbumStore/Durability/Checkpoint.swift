@@ -9,8 +9,8 @@ import struct Synchronization.Atomic
 //
 // 1. A commit; L is the number of the last frame. Replay will start after L.
 // 2. Slices: items of the space, then inodes by place in the arena, then names by directory, then former
-//    places of deleted files. Frames after L state what changes meanwhile. They state new states, so
-//    replaying them over a slice that has them already is harmless.
+//    places of deleted files, then past names. Frames after L state what changes meanwhile. They state new
+//    states, so replaying them over a slice that has them already is harmless.
 // 3. The checkpoint is synced. No commit and no barrier waits for that.
 // 4. A barrier: slices may contain changes of frames up to now, so these frames must be on disk before a
 //    recovery starts from the checkpoint.
@@ -70,6 +70,7 @@ extension Durability {
       try writeInodes(&writer)
       try writeNames(&writer)
       try writeFormers(&writer)
+      try writePastNames(&writer)
       try writer.append([], isLast: true)
       try writer.finish()
       try files.sync([.checkpoint])
@@ -165,6 +166,15 @@ extension Durability {
       if !items.isEmpty { try writer.append(items) }
     }
   }
+
+  private func writePastNames(_ writer: inout CheckpointWriter) throws(StoreError) {
+    var start: UInt32 = 0
+    while let items = catalog.withLock({
+      $0.encodePastNames(&start, count: Durability.formersPerSlice)
+    }) {
+      if !items.isEmpty { try writer.append(items) }
+    }
+  }
 }
 
 extension Catalog {
@@ -179,6 +189,8 @@ extension Catalog {
     while !cursor.isAtEnd { items += encodeNames(&cursor, count: .max) }
     var former: UInt32 = 0
     items += encodeFormers(&former, count: .max) ?? []
+    var past: UInt32 = 0
+    items += encodePastNames(&past, count: .max) ?? []
     return items
   }
 }
@@ -203,6 +215,7 @@ extension Catalog {
       JournalItem.session(birth, start).encode(into: &writer)
     }
     if loss != nil { JournalItem.loss(loss).encode(into: &writer) }
+    encodePoints(into: &writer)
     return writer.bytes
   }
 

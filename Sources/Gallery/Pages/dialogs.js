@@ -3,7 +3,7 @@
  * @module
  */
 
-import { append, h } from "./dom.js";
+import { append, h, passwordField } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 
@@ -61,6 +61,40 @@ export async function confirmDialog({ title, text, action, danger = false }) {
     { label: t("cancel"), value: "" },
     { label: action, value: "yes", kind: danger ? "danger" : "main" },
   ]);
+  return answer === "yes";
+}
+
+/**
+ * Asks for the password before something that cannot be undone; the dialog stays and shows why while `act` fails.
+ * The field is empty after each attempt.
+ * @param {{title: string, text: string, action: string}} question
+ * @param {(password: string) => Promise<void>} act  throws an error whose code is shown
+ * @param {(error: unknown) => string} explain
+ */
+export async function confirmPassword({ title, text, action }, act, explain) {
+  const problem = h("p", { class: "problem", role: "alert" });
+  const field = passwordField(t("password"));
+  const answer = await showDialog(title, [h("p", null, text), field, problem], [
+    { label: t("cancel"), value: "" },
+    { label: action, value: "yes", kind: "danger" },
+  ], (dialog) => {
+    field.autofocus = true;
+    dialog.querySelector("form")?.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const password = field.value;
+      if (password === "" || field.disabled) return;
+      field.value = problem.textContent = "";
+      field.disabled = true;
+      try {
+        await act(password);
+        dialog.close("yes");
+      } catch (error) {
+        problem.textContent = explain(error);
+      }
+      field.disabled = false;
+      field.focus();
+    });
+  });
   return answer === "yes";
 }
 

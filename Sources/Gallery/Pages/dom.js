@@ -85,6 +85,17 @@ export function picture(url, fades = false) {
 }
 
 /**
+ * Creates a field that no browser offers to fill or to save: browsers do not keep one-time codes.
+ * @param {string} label
+ */
+export function passwordField(label) {
+  return h("input", {
+    type: "password", autocomplete: "one-time-code", autocapitalize: "off", spellcheck: "false",
+    placeholder: label, "aria-label": label, required: true, "data-lpignore": "true", "data-1p-ignore": true,
+  });
+}
+
+/**
  * Keeps a thumbnail that has been seen from fading in again when its element is put somewhere else.
  * @param {Element} place
  */

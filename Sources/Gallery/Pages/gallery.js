@@ -7,6 +7,7 @@ import { Actions, attempt } from "./actions.js";
 import { pickAlbum } from "./album-picker.js";
 import { AlbumCards, describeLibrary, emptyNote, labelledButton } from "./albums-view.js";
 import { Navigation, SelectionBar, TopBar } from "./bars.js";
+import { DeletedView } from "./deleted.js";
 import { closeDialogs } from "./dialogs.js";
 import { fill, h } from "./dom.js";
 import { DropZone } from "./drop-zone.js";
@@ -60,6 +61,8 @@ export class Gallery {
   #photos = null;
   /** @type {AlbumCards | null} */
   #albums = null;
+  /** @type {DeletedView | null} */
+  #deleted = null;
   /** @type {Viewer | null} */
   #viewer = null;
   #viewerIndex = 0;
@@ -173,7 +176,8 @@ export class Gallery {
     this.#shell.inert = false;
     this.#photos?.remove();
     this.#albums?.remove();
-    this.#photos = this.#albums = null;
+    this.#deleted?.remove();
+    this.#photos = this.#albums = this.#deleted = null;
     this.#main.replaceChildren();
     document.documentElement.classList.remove("viewing");
   }
@@ -188,8 +192,9 @@ export class Gallery {
     // A view that was left with the viewer open comes back without it.
     entry.viewer = false;
     this.#leaveView();
-    this.#parts.navigation.mark(route.view === "album" ? "albums" : route.view);
+    this.#parts.navigation.mark(route.view === "album" || route.view === "deleted" ? "albums" : route.view);
     if (route.view === "albums") this.#showAlbums();
+    else if (route.view === "deleted") this.#showDeleted();
     else this.#showPhotos(route, entry.scroll);
     this.#describe();
     if (route.view === "albums") scrollTo({ top: entry.scroll });
@@ -198,8 +203,16 @@ export class Gallery {
   #showAlbums() {
     const open = (/** @type {string} */ album) => go({ view: "album", album });
     this.#albums = new AlbumCards(this.library, this.thumbnails, null, open);
-    fill(this.#main, this.#albums.element, this.#note);
+    const deleted = labelledButton("remove", t("recentlyDeleted"), () => go({ view: "deleted" }), "plain to-deleted");
+    fill(this.#main, this.#albums.element, this.#note, deleted);
     this.#drawAlbums();
+  }
+
+  #showDeleted() {
+    scrollTo({ top: 0 });
+    this.#deleted = new DeletedView(this.library.readOnly, () => this.#count());
+    fill(this.#main, this.#deleted.element);
+    void this.#deleted.load();
   }
 
   #drawAlbums() {
@@ -212,7 +225,7 @@ export class Gallery {
   }
 
   /**
-   * @param {Exclude<Route, {view: "albums"}>} route
+   * @param {Exclude<Route, {view: "albums" | "deleted"}>} route
    * @param {number} scroll
    */
   #showPhotos(route, scroll) {
@@ -236,7 +249,7 @@ export class Gallery {
   #describe() {
     const { route } = here();
     const texts = /** @type {const} */ ({
-      albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate",
+      albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate", deleted: "recentlyDeleted",
     });
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
@@ -245,7 +258,7 @@ export class Gallery {
     this.#parts.top.show({
       path: parents.map(({ id, name }) => ({ name, go: () => go({ view: "album", album: id }) })),
       title: route.view === "album" ? path.at(-1)?.name ?? "" : t(texts[route.view]),
-      up: route.view !== "album" ? null
+      up: route.view === "deleted" ? () => go({ view: "albums" }) : route.view !== "album" ? null
         : () => go(parent ? { view: "album", album: parent.id } : { view: "albums" }),
       main: this.library.readOnly ? null
         : { icon: "upload", label: t("upload"), run: () => this.pickFiles() },
@@ -256,7 +269,8 @@ export class Gallery {
   }
 
   #count() {
-    this.#parts.top.count(this.#photos ? this.#photos.subtitle : describeLibrary(this.library));
+    const view = this.#photos ?? this.#deleted;
+    this.#parts.top.count(view ? view.subtitle : describeLibrary(this.library));
   }
 
   /**
@@ -269,7 +283,7 @@ export class Gallery {
     const fixed = this.library.readOnly;
     const other = language() === "de" ? "en" : "de";
     return [
-      { icon: "select", label: t("select"), shown: true, hidden: route.view === "albums",
+      { icon: "select", label: t("select"), shown: true, hidden: route.view === "albums" || route.view === "deleted",
         run: () => this.selection.begin() },
       { icon: "add", label: t("newAlbum"), shown: true,
         hidden: fixed || (album === null && route.view !== "albums"),
@@ -290,6 +304,8 @@ export class Gallery {
         run: () => void actions.resetCover(album ?? "") },
       { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
         run: () => void actions.deleteAlbum(album ?? "") },
+      { icon: "remove", label: t("recentlyDeleted"), hidden: route.view !== "albums",
+        run: () => go({ view: "deleted" }) },
       { icon: "language", label: other === "de" ? "Deutsch" : "English",
         run: () => this.#switchLanguage(other) },
     ];
@@ -344,6 +360,7 @@ export class Gallery {
     }
     this.#drawAlbums();
     this.#photos?.changed(changes);
+    if (changes.albums) void this.#deleted?.load();
     this.thumbnails.askAgain();
     if (changes.albums) this.#describe();
   }

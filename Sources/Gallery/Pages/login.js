@@ -4,7 +4,7 @@
  */
 
 import { ApiError } from "./api.js";
-import { h } from "./dom.js";
+import { h, passwordField } from "./dom.js";
 import { icon } from "./icons.js";
 import { login } from "./session.js";
 import { explain, language, setLanguage, t } from "./texts.js";
@@ -18,7 +18,7 @@ import { explain, language, setLanguage, t } from "./texts.js";
  */
 export function showLogin(host, { notice, entered, redraw }) {
   const message = h("p", { class: "login-message", role: "alert" }, notice);
-  const password = passwordField();
+  const password = passwordField(t("password"));
   const submit = h("button", { class: "main", type: "submit" }, t("unlock"));
   const form = h("form", { class: "login", autocomplete: "off" },
     h("div", { class: "login-mark" }, icon("lock")),
@@ -41,15 +41,6 @@ export function showLogin(host, { notice, entered, redraw }) {
   }, icon("language"), other === "de" ? "Deutsch" : "English");
   host.replaceChildren(h("main", { class: "login-page" }, form, switcher));
   password.focus();
-}
-
-/** Creates a field that no browser offers to fill or to save: browsers do not keep one-time codes. */
-function passwordField() {
-  return h("input", {
-    type: "password", autocomplete: "one-time-code", autocapitalize: "off", spellcheck: "false",
-    placeholder: t("password"), "aria-label": t("password"), required: true, "data-lpignore": "true",
-    "data-1p-ignore": true,
-  });
 }
 
 /**

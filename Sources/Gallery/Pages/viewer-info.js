@@ -4,6 +4,7 @@
  */
 
 import { get, isAbort } from "./api.js";
+import { earlierVersions } from "./deleted.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { isolated, shown } from "./names.js";
@@ -64,6 +65,8 @@ export class ViewerInfo {
   async #load(photo, signal) {
     try {
       this.#fill(await get(`/api/photo/${photo.id}`, signal));
+      const earlier = await earlierVersions(photo.id, this.#readOnly, signal);
+      if (earlier) this.element.querySelector("dl")?.append(...this.#row(t("earlierVersion"), earlier));
     } catch (error) {
       if (!isAbort(error)) fill(this.element, h("p", { class: "hint" }, explain(error)));
     }

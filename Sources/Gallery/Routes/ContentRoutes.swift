@@ -59,7 +59,10 @@ extension GalleryRoutes {
     guard photo.row.thumbnail != 0,
       let file = try? session.space.mount.open(photo.row.name, in: path)
     else { throw GalleryError(.unknown) }
-    let bytes = GalleryRoutes.thumbnail(in: file)
+    return try GalleryRoutes.picture(GalleryRoutes.thumbnail(in: file))
+  }
+
+  static func picture(_ bytes: [UInt8]) throws(GalleryError) -> Response {
     guard let type = ImageKind.browserType(of: bytes) else { throw GalleryError(.unknown) }
     return Response(
       status: .ok, headers: [.contentType: type],

@@ -24,6 +24,25 @@ struct AlbumfsProgram: Sendable {
     return .unlocked(found)
   }
 
+  /// Removes deleted files of a mounted space for good, if the password is one of the space.
+  func purge(_ numbers: [UInt64], _ mountPoint: String, _ password: [UInt8]) throws {
+    let words = [launch.albumfs, "deleted", "purge", "--quiet", "--password-stdin", mountPoint]
+    var rest = numbers[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(AlbumfsProgram.purgeLimit).map { String($0) }
+      let result = try? Subprocess.run(words + part, input: password + [UInt8(ascii: "\n")])
+      switch result?.code {
+      case 0: rest = rest.dropFirst(part.count)
+      case 1: throw GalleryError(.unknown)
+      case 9, 10, 12: throw GalleryError(.refused)
+      default: throw GalleryError(.failed)
+      }
+    }
+  }
+
+  /// The kernel limits the length of a program's arguments.
+  private static let purgeLimit = 10_000
+
   /// Unmounts at once, also what is in use.
   func unmount(_ point: String) {
     _ = try? Subprocess.run([launch.albumfs, "lock", "--quiet", point], input: [])

@@ -65,8 +65,7 @@ final class MountedSpace: Sendable {
     let bytes = (path + [name]).map(\.bytes).joined(separator: [UInt8(ascii: "/")])
     switch try ControlClient(entry).ask(.preview(path: Array(bytes), edge: edge)) {
     case .picture(let text):
-      guard let picture = Data(base64Encoded: text) else { throw GalleryError(.failed) }
-      return Array(picture)
+      return try MountedSpace.bytes(ofPicture: text)
     case .failed(let failure):
       switch failure.kind {
       case .damaged: throw GalleryError(.damaged)
@@ -75,5 +74,10 @@ final class MountedSpace: Sendable {
       }
     default: throw GalleryError(.failed)
     }
+  }
+
+  static func bytes(ofPicture text: String) throws(GalleryError) -> [UInt8] {
+    guard let picture = Data(base64Encoded: text) else { throw GalleryError(.failed) }
+    return Array(picture)
   }
 }

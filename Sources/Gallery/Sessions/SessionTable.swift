@@ -54,16 +54,33 @@ final class SessionTable: Sendable {
     _ password: String, from client: Client, hasPage: Bool
   ) async throws -> (cookie: String, session: Session) {
     try await gate.pass(client) { [self] in
-      // A text that cannot be a password costs as much time as a wrong one.
-      let isPossible =
-        !password.isEmpty && password.utf8.count <= 4096
-        && !password.utf8.contains { [0, 10, 13].contains($0) }
-      let tried = isPossible ? Array(password.utf8) : Array(RandomText.make(32).utf8)
+      let tried = SessionTable.tried(password)
       return try await mounting.run { [self] in
         guard case .unlocked(let found) = program.unlock(tried) else {
           throw GalleryError(.refused)
         }
         return try begin(found, hasPage: hasPage)
+      }
+    }
+  }
+
+  /// A text that cannot be a password costs as much time as a wrong one.
+  private static func tried(_ password: String) -> [UInt8] {
+    let isPossible =
+      !password.isEmpty && password.utf8.count <= 4096
+      && !password.utf8.contains { [0, 10, 13].contains($0) }
+    return Array(isPossible ? password.utf8 : RandomText.make(32).utf8)
+  }
+
+  /// Removes deleted files of a session's space for good. The password takes its turn as at a login.
+  func purge(
+    _ numbers: [UInt64], in session: Session, _ password: String, from client: Client
+  ) async throws -> Int {
+    try await gate.pass(client) { [self] in
+      try await mounting.run { [self] in
+        let mountPoint = session.space.mount.entry.mountPoint
+        try program.purge(numbers, mountPoint, SessionTable.tried(password))
+        return numbers.count
       }
     }
   }

@@ -29,6 +29,14 @@ struct Mount: RecoveryKeyCommand {
   @Flag(help: "Change nothing, neither in the space nor in the store.")
   var readOnly = false
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Show the space as it was, read-only: the name of a snapshot, or a time such as 2026-11-26T10:00 or 2h, \
+      for the first snapshot from then on.
+      """, valueName: "time"))
+  var at: SnapshotArgument?
+
   @Flag(help: "Let other users in, as far as the permissions of the files allow.")
   var allowOther = false
 
@@ -199,6 +207,7 @@ struct Mount: RecoveryKeyCommand {
       inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace ?? 900,
       remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)
     launch.coversFiles = coversFiles
+    launch.snapshot = at?.name
     launch.videoThumbnailer = Thumbnailer.find(videoThumbnailer, "albumfs-video-thumbnailer")
     launch.marksVideos = !noVideoMark
     launch.idleSeconds = idle?.seconds

@@ -114,6 +114,7 @@ struct Status: ParsableCommand {
     if let seconds = deleted.oldestSeconds {
       parts.append("the oldest for \(counted(Int(seconds / 86_400), "day"))")
     }
+    if let count = deleted.snapshots, count > 0 { parts.append(counted(count, "snapshot")) }
     if deleted.bytesGivenUp > 0 {
       parts.append("\(SizeArgument.readable(deleted.bytesGivenUp)) go when room is needed")
     }

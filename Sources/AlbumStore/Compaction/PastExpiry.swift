@@ -1,0 +1,69 @@
+import AlbumFormat
+import AlbumModel
+import Posix
+
+// The end of points, and of what only they needed.
+
+extension Compactor {
+  /// So many places of the past are looked at under one hold of the catalog's lock.
+  private static let pastPerHold: UInt32 = 1024
+
+  /// Removes the points that stay no longer.
+  func thinPoints() throws(StoreError) {
+    let now = context.useClock.now
+    let going = catalog.withLock {
+      PointThinning.superfluous($0.points, now: now, kept: $0.deletedPolicy.kept)
+    }
+    try removePoints(going)
+  }
+
+  /// Removes the points without a label that a full disk may cost. Returns true if there were any.
+  func giveUpPoints() throws(StoreError) -> Bool {
+    let now = context.useClock.now
+    let going = catalog.withLock { catalog in
+      let limit = now - catalog.deletedPolicy.guaranteed
+      return catalog.points.filter { $0.label == nil && $0.used <= limit }.map(\.number)
+    }
+    try removePoints(going)
+    return !going.isEmpty
+  }
+
+  /// Removes points, and what only they needed.
+  func removePoints(_ numbers: [InodeNumber]) throws(StoreError) {
+    if numbers.isEmpty { return }
+    catalog.withLock { $0.removePoints(numbers) }
+    var place: UInt32? = 0
+    while let start = place {
+      place = catalog.withLock { $0.prunePast(from: start, limit: Compactor.pastPerHold) }
+    }
+    do throws(StoreError) { try durability.commit(waitsForRoom: false) } catch {
+      // The frame comes with the room.
+      if !error.isShortage { throw error }
+    }
+  }
+
+  /// Takes deleted files and former versions out of the past.
+  func purgeFromPast(_ inodes: Set<InodeNumber>) {
+    for inode in inodes {
+      catalog.withLock { catalog in
+        guard let index = catalog.index(of: inode), let file = catalog.fileOfVersion(index),
+          !inodes.contains(catalog.state(file).number), catalog.isNeededInPast(index)
+        else { return }
+        catalog.emptyVersion(index)
+      }
+    }
+    var place: UInt32? = 0
+    while let start = place {
+      place = catalog.withLock {
+        $0.purgeFromPast(inodes, from: start, limit: Compactor.pastPerHold)
+      }
+    }
+  }
+}
+
+extension Catalog {
+  /// True if one of some points shows a deleted file.
+  func isShown(_ index: InodeIndex, _ place: FormerPlace, at points: [HistoryPoint]) -> Bool {
+    points.contains { was(index, at: $0.number) && $0.used <= place.ended }
+  }
+}

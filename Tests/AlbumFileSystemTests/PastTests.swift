@@ -1,0 +1,346 @@
+import AlbumFileSystem
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// The space as it was at points in time.
+
+struct PastTests {
+  /// What a path shows.
+  private struct Node: Equatable {
+    var kind: FileKind
+    var content: [UInt8] = []
+    var permissions: UInt16
+    var modified: Timestamp
+    var attributes: [[UInt8]: [UInt8]]
+  }
+
+  /// Everything below a directory, by paths.
+  private func tree(_ space: TestSpace, _ top: InodeNumber) throws -> [String: Node] {
+    var found: [String: Node] = [:]
+    var waiting: [(path: String, number: InodeNumber, entry: Entry?)] = [("", top, nil)]
+    while let next = waiting.popLast() {
+      let directory = try space.fileSystem.openDirectory(next.number)
+      var entries: [(String, Entry)] = []
+      try directory.listWithAttributes(from: 0) { listed, entry in
+        if let entry { entries.append((listed.name.display, entry)) }
+        return true
+      }
+      for (name, entry) in entries {
+        let path = "\(next.path)/\(name)"
+        #expect(found[path] == nil, "\(path) is listed twice")
+        found[path] = try node(space, entry)
+        if entry.attributes.kind == .directory {
+          waiting.append((path, entry.attributes.inode, entry))
+        }
+      }
+    }
+    return found
+  }
+
+  private func node(_ space: TestSpace, _ entry: Entry) throws -> Node {
+    let (fileSystem, attributes) = (space.fileSystem, entry.attributes)
+    #expect(try fileSystem.attributes(of: attributes.inode) == attributes)
+    var node = Node(
+      kind: attributes.kind, permissions: attributes.permissions, modified: attributes.modified,
+      attributes: [:])
+    for name in try fileSystem.extendedAttributeNames(of: attributes.inode) {
+      node.attributes[name] = try fileSystem.extendedAttribute(name, of: attributes.inode)
+    }
+    switch attributes.kind {
+    case .symlink: node.content = try fileSystem.symlinkTarget(of: attributes.inode)
+    case .regular:
+      let file = try fileSystem.open(attributes.inode, mode: OpenMode(writes: false))
+      defer { file.release() }
+      node.content = try file.get(Int(attributes.size) + 10, at: 0)
+      node.content.removeLast(max(0, node.content.count - Int(attributes.size)))
+    default: break
+    }
+    return node
+  }
+
+  private func past(_ space: TestSpace, _ name: FileName, _ below: String = "") throws
+    -> [String: Node]
+  {
+    let list = try space.fileSystem.lookup(FileSystem.pastName, in: .root)
+    var entry = try space.fileSystem.lookup(name, in: list.attributes.inode)
+    for step in below.split(separator: "/") {
+      entry = try space.fileSystem.lookup(FileName(String(step)), in: entry.attributes.inode)
+    }
+    return try tree(space, entry.attributes.inode)
+  }
+
+  /// A point and the whole tree, copied then.
+  private struct Copy {
+    var name: FileName
+    var tree: [String: Node]
+  }
+
+  /// Makes random changes, points between them, and compares what each point shows with a copy that was made
+  /// then: while the session goes on, after an unmount and after a kill.
+  @Test(arguments: 0..<12) func eachPointShowsTheTreeAsItWasThen(_ round: Int) throws {
+    var random = SeededRandom()
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    var copies: [Copy] = []
+    for step in 0..<400 {
+      let comment = "seed \(random.seed) step \(step)"
+      if space.space.points.isEmpty, Bool.random(using: &random) {
+        let before = try tree(space, .root)
+        act(space, &random, step)
+        // The first change that destroys something makes a point before it.
+        if let point = space.space.points.first {
+          copies.append(Copy(name: point.name, tree: before))
+          #expect(try past(space, point.name) == before, "\(comment)")
+        }
+      } else {
+        act(space, &random, step)
+      }
+      switch Int.random(in: 0..<60, using: &random) {
+      case 0...3:
+        let label = try FileName("p\(step)")
+        let moment = space.space.removalMoment(space.clock.clock.now())
+        _ = space.space.makePoint(label, at: moment)
+        copies.append(Copy(name: label, tree: try tree(space, .root)))
+      case 4 where !copies.isEmpty:
+        let gone = copies.remove(at: Int.random(in: 0..<copies.count, using: &random))
+        let point = try #require(space.space.points.find(gone.name))
+        try space.space.removePoints([point.number])
+      case 5: try space.remount()
+      case 6:
+        try space.space.commit()
+        try space.crash()
+      case 7: try space.space.durability.checkpoint()
+      case 8: try space.space.compact()
+      default: break
+      }
+      if step % 50 == 49 { try compare(space, copies, comment) }
+    }
+    try space.remount()
+    try compare(space, copies, "seed \(random.seed), mounted again")
+    // Without points, nothing of the past is left.
+    try space.space.removePoints(space.space.points.map(\.number))
+    let deleted = space.deleted.map(\.inode)
+    _ = try space.space.purgeDeleted(deleted)
+    let left = space.space.read { catalog in
+      let kept = catalog.inodes.places.filter { catalog.inodes.occupant($0) != nil }
+        .filter { catalog.state(InodeIndex(rawValue: $0)).links == 0 }
+      return (kept.count, catalog.pastNames.count, catalog.pastCounts.count, catalog.formers.count)
+    }
+    #expect(left == (0, 0, 0, 0), "seed \(random.seed)")
+  }
+
+  private func compare(_ space: TestSpace, _ copies: [Copy], _ comment: String) throws {
+    for copy in copies {
+      let shown = try past(space, copy.name)
+      if shown == copy.tree { continue }
+      let wrong = Set(shown.keys).union(copy.tree.keys).filter { shown[$0] != copy.tree[$0] }
+      for path in wrong.sorted().prefix(5) {
+        Issue.record(
+          "\(comment) point \(copy.name.display) \(path): \(shown[path].debugDescription), and it was \(copy.tree[path].debugDescription)"
+        )
+      }
+    }
+    let problems = space.space.read { CatalogAudit($0).problems }
+    #expect(problems.isEmpty, "\(comment): \(problems)")
+  }
+
+  private func path(_ random: inout SeededRandom) -> String {
+    var path = ".p"
+    for _ in 0...Int.random(in: 0...2, using: &random) {
+      path += "/" + ["a", "b", "c"].randomElement(using: &random)!
+    }
+    return path
+  }
+
+  /// A random change, which may be refused.
+  private func act(_ space: TestSpace, _ random: inout SeededRandom, _ step: Int) {
+    let (first, second) = (path(&random), path(&random))
+    let kind = Int.random(in: 0..<14, using: &random)
+    let number = Int64.random(in: 0...8, using: &random)
+    let flag = Bool.random(using: &random)
+    space.clock.advance(seconds: flag ? 0 : 61)
+    _ = try? change(space, first, second, kind, number, flag, step)
+  }
+
+  private func change(
+    _ space: TestSpace, _ first: String, _ second: String, _ kind: Int, _ number: Int64,
+    _ flag: Bool, _ step: Int
+  ) throws {
+    switch kind {
+    case 0...1: try space.mkdir(first)
+    case 2...3: try space.write("content \(step)", to: first)
+    case 4: try space.unlink(first)
+    case 5: try space.rmdir(first)
+    case 6: try space.link(first, second)
+    case 7: try space.rename(first, second, noReplace: flag)
+    case 8: try space.rename(first, second, exchange: flag)
+    case 9:
+      let file = try space.open(first, writes: true)
+      defer { file.release() }
+      try file.put(Array("<\(step)>".utf8), at: number)
+      try file.flush()
+    case 10:
+      var change = AttributeChange()
+      if flag { change.size = number } else { change.permissions = UInt16(0o700 + number) }
+      _ = try space.fileSystem.change(change, of: space.number(first))
+    case 11:
+      try space.fileSystem.setExtendedAttribute(
+        Array("user.x".utf8), to: [UInt8(number)], of: space.number(first), mode: AttributeMode())
+    case 12:
+      let (parent, name) = try space.split(first)
+      _ = try space.fileSystem.makeSymlink(
+        name, in: parent, target: Array("to \(step)".utf8), for: TestSpace.me)
+    default:
+      guard let file = space.deleted.randomElement() else { return }
+      _ = try space.fileSystem.restoreDeleted(file)
+    }
+  }
+
+  // MARK: Albums
+
+  @Test func anAlbumShowsItsThumbnailsAsTheyWere() throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    try space.mkdir("Trip/Photo/day")
+    try space.write("picture a", to: "Trip/Photo/a.jpg")
+    try space.write("picture b", to: "Trip/Photo/day/b.jpg")
+    try space.makeThumbnails()
+    let before = try tree(space, space.number("Trip"))
+    #expect(before["/Thumb/day/b.jpg"]?.content == Array("thumbnail of picture b".utf8))
+    try space.write("other a", to: "Trip/Photo/a.jpg")
+    try space.removeAll("Trip/Photo/day")
+    try space.makeThumbnails()
+    let point = try #require(space.space.points.first)
+    #expect(space.space.points.count == 1)
+    let shown = try past(space, point.name, "Trip")
+    #expect(Set(shown.keys) == Set(before.keys))
+    for (path, node) in before where node.kind == .regular {
+      #expect(shown[path]?.content == node.content, "\(path)")
+    }
+    let restored = try space.fileSystem.restore(Array("Trip".utf8), at: point.number)
+    #expect(restored.count == 2)
+    #expect(try space.text("Trip/Photo/a (restored).jpg") == "picture a")
+    #expect(try space.text("Trip/Photo/day/b.jpg") == "picture b")
+    #expect(try space.text("Trip/Thumb/day/b.jpg") == "thumbnail of picture b")
+    try space.makeThumbnails()
+    #expect(try space.text("Trip/Thumb/a (restored).jpg") == "thumbnail of picture a")
+    #expect(try space.fileSystem.restore([], at: point.number).count == 0)
+    #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
+  }
+
+  // MARK: Read-only and hidden
+
+  @Test func thePastIsHiddenAndCannotBeChanged() throws {
+    let space = try TestSpace()
+    try space.write("one", to: "a")
+    try space.unlink("a")
+    #expect(try !space.list("").contains(".snapshots"))
+    let list = try space.fileSystem.lookup(FileSystem.pastName, in: .root)
+    let point = try #require(space.space.points.first)
+    let root = try space.fileSystem.lookup(point.name, in: list.attributes.inode)
+    let file = try space.fileSystem.lookup(try FileName("a"), in: root.attributes.inode)
+    #expect(file.attributes.inode.rawValue >> 63 == 1)
+    let name = try FileName("b")
+    #expect(
+      refusal { try space.fileSystem.open(file.attributes.inode, mode: OpenMode(writes: true)) }
+        == .readOnly)
+    #expect(
+      refusal { try space.fileSystem.unlink(try FileName("a"), in: root.attributes.inode) }
+        == .readOnly)
+    #expect(
+      refusal {
+        try space.fileSystem.makeDirectory(
+          name, in: root.attributes.inode, permissions: 0o755, for: TestSpace.me)
+      } == .readOnly)
+    #expect(
+      refusal { try space.fileSystem.link(file.attributes.inode, as: name, in: .root) } == .readOnly
+    )
+    var change = AttributeChange()
+    change.permissions = 0
+    #expect(refusal { try space.fileSystem.change(change, of: file.attributes.inode) } == .readOnly)
+    // An entry of the user's goes first.
+    try space.mkdir(".snapshots")
+    #expect(try space.list("").contains(".snapshots"))
+    let own = try space.fileSystem.lookup(FileSystem.pastName, in: .root)
+    #expect(own.attributes.inode.rawValue >> 63 == 0)
+  }
+
+  /// A time leads to the first point from then on.
+  @Test func aTimeLeadsToThePointThatHasAllThatWasThereThen() throws {
+    let space = try TestSpace()
+    try space.write("one", to: "a")
+    try space.unlink("a")
+    let point = try #require(space.space.points.first)
+    let points = space.space.points
+    #expect(points.find(HistoryPoint.name(of: point.wall.seconds - 1)) == point)
+    #expect(points.find(HistoryPoint.name(of: point.wall.seconds)) == point)
+    #expect(points.find(HistoryPoint.name(of: point.wall.seconds + 1)) == nil)
+    #expect(points.find(try FileName("2026-13-01T00.00.00Z")) == nil)
+    #expect(HistoryPoint.name(of: 1_795_687_200).display == "2026-11-26T10.00.00Z")
+    for text in [".a", "a:b", "a*", "a.", "2026-11-26T10.00.00Z", "tab\t"] {
+      #expect(!HistoryPoint.isLabel(try FileName(text)), "\(text)")
+    }
+    #expect(HistoryPoint.isLabel(try FileName("Vor dem Sortieren")))
+    let list = try space.fileSystem.lookup(FileSystem.pastName, in: .root)
+    let link = try space.fileSystem.lookup(
+      HistoryPoint.name(of: point.wall.seconds - 100), in: list.attributes.inode)
+    #expect(try space.fileSystem.symlinkTarget(of: link.attributes.inode) == point.name.bytes)
+  }
+
+  /// A program removes its temporary file and goes on to write into it.
+  @Test func whatIsWrittenIntoARemovedFileIsNotKept() throws {
+    let space = try TestSpace()
+    try space.write("photo", to: "a")
+    try space.write("start", to: "temporary")
+    try space.unlink("a")
+    var entry: Entry? = try space.lookup("temporary")
+    let file = try space.open("temporary", writes: true)
+    try space.unlink("temporary")
+    try file.put([UInt8](repeating: 7, count: 100_000), at: 0)
+    try file.flush()
+    file.release()
+    withExtendedLifetime(entry) {}
+    entry = nil
+    _ = try space.space.purgeDeleted(space.deleted.map(\.inode))
+    let held = space.space.read { catalog in
+      catalog.segments.accounts.values.reduce(0) { $0 + $1.live }
+    }
+    #expect(held < 50_000)
+    try space.space.removePoints(space.space.points.map(\.number))
+    #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
+  }
+
+  // MARK: Thinning
+
+  @Test func ofTheOldPointsTheFirstOfEachHourAndOfEachDayStay() {
+    let hour: Int64 = 3600
+    var points: [HistoryPoint] = []
+    for minute in stride(from: Int64(0), to: 40 * 24 * 60, by: 7) {
+      points.append(
+        HistoryPoint(
+          number: InodeNumber(UInt64(minute + 2)), used: StoreTime(milliseconds: minute * 60_000),
+          wall: Timestamp(seconds: minute * 60)))
+    }
+    let now = StoreTime(milliseconds: 40 * 24 * hour * 1000)
+    let going = Set(PointThinning.superfluous(points, now: now, kept: .seconds(30 * 24 * hour)))
+    let ages = points.filter { !going.contains($0.number) }.map {
+      (now - $0.used).components.seconds
+    }
+    let day = 24 * hour
+    #expect(ages.max()! <= 30 * day)
+    let ofDay = ages.filter { $0 <= day }.count
+    let ofWeek = ages.filter { $0 > day && $0 <= 7 * day }.count
+    let older = ages.filter { $0 > 7 * day }.count
+    #expect((205...206).contains(ofDay))
+    #expect((143...145).contains(ofWeek))
+    #expect((22...24).contains(older))
+    // Thinned again, they stay.
+    let rest = points.filter { !going.contains($0.number) }
+    #expect(PointThinning.superfluous(rest, now: now, kept: .seconds(30 * 24 * hour)).isEmpty)
+  }
+}
