@@ -105,6 +105,8 @@ package enum TestHooks {
     case watch
     /// The time between two looks of a mount for reading at what the writer has on disk.
     case following
+    /// The time for which a request to an object storage is tried again.
+    case remote
   }
 
   #if DEBUG
