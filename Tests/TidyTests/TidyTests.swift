@@ -158,7 +158,7 @@ struct TidyTests {
       ("ThumbnailProtocol/", ["ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
       ("Fetching/", ["FetchProcess"]),
-      ("ObjectStores/", ["S3/RemoteProcess"]),
+      ("ObjectStores/", ["Reading/ObjectDirectory", "S3/RemoteProcess"]),
       ("SystemCallFilter/", ["SystemCallFilter"]),
       ("VideoPosters/", ["LibAV"]),
       ("Thumbnails/", ["Attempt", "LongAttempts", "PictureBuffer", "Worker", "WorkerThread"]),

@@ -109,11 +109,16 @@ package final class StoreTransfer: Sendable {
 
   // MARK: What is there
 
+  /// True if a copy into this place was interrupted, or still runs.
+  package static func isUnfinished(_ store: any ObjectStore) throws(ObjectError) -> Bool {
+    try !store.list(StoreNames.unfinished, after: nil).objects.isEmpty
+  }
+
   private func sourceConfiguration() throws(StoreTransferError) -> ([UInt8], StoreConfiguration) {
-    let marks = try onSource { () throws(ObjectError) in
-      try source.list(StoreNames.unfinished, after: nil).objects
+    let isUnfinished = try onSource { () throws(ObjectError) in
+      try StoreTransfer.isUnfinished(source)
     }
-    if !marks.isEmpty { throw .unfinishedSource }
+    if isUnfinished { throw .unfinishedSource }
     let found = try onSource { () throws(ObjectError) in try configuration(of: source) }
     guard let found else { throw .noStore }
     return found
