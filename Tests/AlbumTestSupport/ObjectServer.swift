@@ -3,7 +3,8 @@ import Glibc
 package import ObjectStores
 
 /// A real object storage on this machine: SeaweedFS, which `scripts/dependencies --tests` installs. It runs as long
-/// as the process of the tests, which all share it.
+/// as the process of the tests, which all share it. With ALBUMFS_OBJECT_SERVER=HOST:PORT it is another server, which
+/// knows the same user.
 package final class ObjectServer: Sendable {
   package struct Missing: Error, CustomStringConvertible {
     package var description: String
@@ -18,7 +19,6 @@ package final class ObjectServer: Sendable {
   private static let running = Result { try ObjectServer() }
 
   private let scratch: ScratchDirectory
-  private let filer: Int
   /// Its address without a scheme: `127.0.0.1:8333`.
   package let authority: String
   /// The server ends when the other end of its standard input closes, as it does with this process.
@@ -31,17 +31,23 @@ package final class ObjectServer: Sendable {
     return "\(cache)/albumfs-tests/seaweedfs-4.48/weed"
   }
 
-  /// Ends the server with its standard input.
-  private static let guardian = #""$@" >"$0" 2>&1 </dev/null & cat >/dev/null; kill -9 $!"#
+  /// Ends the server with its standard input, and removes the sockets whose places cannot be chosen.
+  private static func guardian(_ sockets: [String]) -> String {
+    #""$@" >"$0" 2>&1 </dev/null & cat >/dev/null; kill -9 $!; rm -f "#
+      + sockets.joined(separator: " ")
+  }
 
   private init() throws {
+    scratch = try ScratchDirectory()
+    if let other = ProcessInfo.processInfo.environment["ALBUMFS_OBJECT_SERVER"] {
+      authority = other
+      return
+    }
     guard FileManager.default.isExecutableFile(atPath: ObjectServer.program) else {
       throw Missing(
         description: "\(ObjectServer.program) is missing: run scripts/dependencies --tests")
     }
-    scratch = try ScratchDirectory()
     let ports = try ObjectServer.freePorts(8)
-    filer = ports[2]
     authority = "127.0.0.1:\(ports[3])"
     try scratch.write(
       "s3.json",
@@ -56,13 +62,16 @@ package final class ObjectServer: Sendable {
     let grpc = zip(names, ports.dropFirst(4)).map { "-\($0).port.grpc=\($1)" }
     // Two servers of catalogs with fixed ports, which nobody needs here.
     let unwanted = ["-s3.port.iceberg=0", "-s3.port.lance=0"]
+    let left = zip(names, ports.dropFirst(4)).map { "/tmp/seaweedfs-\($0)-grpc-\($1).sock" }
+    let sockets = ["filer", "s3"].map { "-\($0).localSocket=\(scratch.path("\($0).sock"))" }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments =
-      ["-c", ObjectServer.guardian, scratch.path("log")]
+      ["-c", ObjectServer.guardian(left), scratch.path("log")]
       + [ObjectServer.program, "server", "-dir=\(scratch.path("data"))", "-ip=127.0.0.1"]
       + ["-ip.bind=127.0.0.1", "-master.volumeSizeLimitMB=64", "-volume.max=0", "-filer", "-s3"]
-      + ["-s3.config=\(scratch.path("s3.json"))", "-master.telemetry=false"] + unwanted
+      + ["-s3.config=\(scratch.path("s3.json"))", "-master.telemetry=false"]
+      + unwanted + sockets
       + listening + grpc
     process.standardInput = input
     try process.run()
@@ -84,8 +93,15 @@ package final class ObjectServer: Sendable {
   /// Makes a bucket. Returns its name.
   package func makeBucket() throws -> String {
     let name = "tests-\(UUID().uuidString.lowercased())"
+    let signing = [
+      "--aws-sigv4", "aws:amz:us-east-1:s3",
+      "--user", "\(ObjectServer.accessKey):\(ObjectServer.secretKey)",
+      // SHA-256 of nothing, which curl itself leaves out.
+      "-H",
+      "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    ]
     let isMade = eventually {
-      self.status(of: "http://127.0.0.1:\(self.filer)/buckets/\(name)/", ["-X", "POST"]) == "201"
+      self.status(of: "http://\(self.authority)/\(name)", signing + ["-X", "PUT"]) == "200"
     }
     if !isMade { throw Missing(description: "SeaweedFS makes no bucket") }
     return name

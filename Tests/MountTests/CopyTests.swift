@@ -94,23 +94,62 @@ import Testing
       pid=$!
       await "pgrep -P $pid albumfs-remote > /dev/null"
       for helper in $pid $(pgrep -P $pid); do
-        ! tr '\\0' '\\n' < /proc/$helper/cmdline | grep -q \(ObjectServer.secretKey)
-      done
-      for helper in $(pgrep -P $pid); do
-        ! tr '\\0' '\\n' < /proc/$helper/environ 2>/dev/null | grep -q \(ObjectServer.secretKey)
+        if grep -q \(ObjectServer.secretKey) /proc/$helper/cmdline; then exit 1; fi
       done
       # Both connections hang in the middle of a file.
       await "[ \\$(wc -l < \(network.held)) = 2 ]"
+      # It has given up what it does not need before it asked the server.
+      for helper in $(pgrep -P $pid); do
+        grep -q '^Seccomp:.*2$' /proc/$helper/status; grep -q '^NoNewPrivs:.*1$' /proc/$helper/status
+        grep -q '^CapEff:.*0000000000000000$' /proc/$helper/status
+        grep -q '^Uid:.*65534' /proc/$helper/status || [ "$(id -u)" != 0 ]
+        if grep -q \(ObjectServer.secretKey) /proc/$helper/environ; then exit 1; fi
+      done
       kill -TERM $pid
       code=0; wait $pid || code=$?
       [ $code = 15 ]
       grep -q 'continues where it was' $W/out
-      ! grep -q \(ObjectServer.secretKey) $W/out
+      if grep -q \(ObjectServer.secretKey) $W/out; then exit 1; fi
       refused 6 'not complete' s3 copy s3://$B/a $W/none
       s3 copy --json $S s3://$B/a > $W/json
       python3 -c 'import json,sys; r = json.load(open(sys.argv[1])); assert r["present"] > 5 and r["copied"] > 5, r' $W/json
       s3 copy -q s3://$B/a $W/back
       diff -r $S $W/back
+      """)
+  }
+
+  /// A copy whose refresh was interrupted is no store for any command, until the refresh is complete.
+  @Test func anUnfinishedCopyIsNoStore() throws {
+    try withBucket(
+      """
+      s3 copy -q $S s3://$B; s3 copy -q s3://$B $W/back
+      cp $W/back/albumfs.conf $W/back/albumfs.copying
+      refused 6 'not complete' albumfs info $W/back
+      refused 6 'not complete' albumfs mount --read-only --password-file $P $W/back $M
+      refused 6 'not complete' albumfs copy $W/back $W/other
+      s3 copy -q s3://$B $W/back
+      albumfs info $W/back > /dev/null
+      """)
+  }
+
+  @Test func aServerWithoutATrustedCertificateIsRefused() throws {
+    try withBucket(
+      """
+      openssl req -x509 -newkey rsa:2048 -nodes -keyout $W/key.pem -out $W/cert.pem -days 2 -subj /CN=localhost \\
+        -addext subjectAltName=DNS:localhost 2> /dev/null
+      cat > $W/server.py <<'END'
+      import http.server, os, ssl
+      context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+      context.load_cert_chain(os.environ["W"] + "/cert.pem", os.environ["W"] + "/key.pem")
+      server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+      server.socket = context.wrap_socket(server.socket, server_side=True)
+      print(server.server_port, flush=True)
+      server.serve_forever()
+      END
+      /usr/bin/python3 $W/server.py > $W/port 2> /dev/null & server=$!
+      await test -s $W/port
+      refused 53 'certificate' s3 copy $S s3://$B/a --endpoint https://localhost:$(cat $W/port)
+      kill $server
       """)
   }
 

@@ -109,6 +109,9 @@ package final class StoreTransfer: Sendable {
 
   // MARK: What is there
 
+  /// The name of the file that is there while a copy is not complete.
+  package static let mark = StoreNames.unfinished
+
   /// True if a copy into this place was interrupted, or still runs.
   package static func isUnfinished(_ store: any ObjectStore) throws(ObjectError) -> Bool {
     try !store.list(StoreNames.unfinished, after: nil).objects.isEmpty

@@ -26,10 +26,9 @@ package final class RemoteProcess: RemoteLane {
 
   /// The dynamic linker exits with this if it does not find a library.
   private static let notLinked: Int32 = 127
-  /// Variables of a proxy, without which some networks have no way out, and of other certificates.
-  private static let variables = [
+  /// Variables of a proxy, without which some networks have no way out.
+  private static let proxies = [
     "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-    "SSL_CERT_FILE", "SSL_CERT_DIR",
   ]
 
   /// `program` is the path of albumfs-remote; nil if it is missing.
@@ -44,7 +43,7 @@ package final class RemoteProcess: RemoteLane {
         + [Subprocess.Redirection(STDERR_FILENO, -1)]
       let environment =
         ["PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"]
-        + RemoteProcess.variables.compactMap { name in
+        + RemoteProcess.proxies.compactMap { name in
           PathCalls.variable(name).map { "\(name)=\($0)" }
         }
       pid = try Subprocess.start(

@@ -10,7 +10,10 @@ enum RemoteStores {
   /// `path` is absolute, or an address of a bucket. The server and the credentials of that come from the
   /// environment and from `~/.aws`.
   static func open(_ path: String) throws(Failure) -> Store {
-    guard path.hasPrefix(S3Place.scheme) else { return try StoreOpening.open(path) }
+    guard path.hasPrefix(S3Place.scheme) else {
+      if PathCalls.exists("\(path)/\(StoreTransfer.mark)") { throw unfinished(path) }
+      return try StoreOpening.open(path)
+    }
     guard case .bucket(let place) = try StorePlace(path) else {
       throw Failure(.usage, "\(path) is no address of the form s3://bucket/prefix.")
     }
@@ -33,11 +36,13 @@ enum RemoteStores {
     do throws(ObjectError) { isUnfinished = try StoreTransfer.isUnfinished(store) } catch {
       throw Failure(error, "", of: store.place)
     }
-    if isUnfinished {
-      throw Failure(
-        .storeMissing,
-        "\(store.place) is a copy that is not complete: albumfs copy was interrupted, or still runs."
-      )
-    }
+    if isUnfinished { throw unfinished(store.place) }
+  }
+
+  private static func unfinished(_ place: String) -> Failure {
+    Failure(
+      .storeMissing,
+      "\(place) is a copy that is not complete: albumfs copy still runs, or was interrupted and has to be run "
+        + "again.")
   }
 }
