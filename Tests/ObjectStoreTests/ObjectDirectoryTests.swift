@@ -66,6 +66,22 @@ import Testing
     #expect(store.calls(.load) == 5 && store.calls(.stat) == 0)
   }
 
+  /// A mount reads whole journals, and of other segments the first cell: each is one request of just that.
+  @Test func aLongReadAndASealTakeOneRequestEach() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    let content = Self.bytes(4 * Self.mebibyte, 1)
+    let file = try directory.open(Self.first, .read)
+    #expect(try file.bytes(at: 0, count: content.count + 100) == content)
+    #expect(try file.bytes(at: 0, count: 256) == Array(content[..<256]))
+    #expect(
+      try file.bytes(at: 4096, count: 3 * Self.mebibyte)
+        == Array(content[4096...].prefix(3 * Self.mebibyte)))
+    #expect(store.calls(.load) == 3)
+    #expect(try file.bytes(at: Int64(content.count) + 1, count: 3 * Self.mebibyte).isEmpty)
+  }
+
   /// However much is read, the cache has a limit.
   @Test func theCacheIsBounded() throws {
     let store = MemoryObjectStore()
@@ -75,12 +91,18 @@ import Testing
     }
     for name in names { try store.save(name, content, .any) }
     let directory = ObjectDirectory(store)
-    for name in names { _ = try directory.open(name, .read).bytes(at: 0, count: content.count) }
+    func read(_ name: String) throws {
+      let file = try directory.open(name, .read)
+      for number in 0..<4 {
+        _ = try file.bytes(at: Int64(number * Self.mebibyte), count: Self.mebibyte)
+      }
+    }
+    for name in names { try read(name) }
     let loads = store.calls(.load)
     // The first is gone, the last is there.
-    _ = try directory.open(names[39], .read).bytes(at: 0, count: content.count)
+    try read(names[39])
     #expect(store.calls(.load) == loads)
-    _ = try directory.open(names[0], .read).bytes(at: 0, count: content.count)
+    try read(names[0])
     #expect(store.calls(.load) == loads + 4)
   }
 

@@ -18,6 +18,10 @@ package final class ObjectDirectory: StorageDirectory {
 
   /// A thumbnail and its neighbours, or a fifth of a photo.
   private static let blockSize: Int64 = 1 << 20
+  /// A longer read takes one request, and is not kept: a mount reads journal and checkpoint so, once.
+  private static let longRead = 2 << 20
+  /// A mount reads the first cell of many segments, its seal, and nothing else of most of them.
+  private static let cell = 256
   private static let cacheLimit = 96 << 20
   private static let root = "segments"
 
@@ -101,6 +105,11 @@ package final class ObjectDirectory: StorageDirectory {
   fileprivate func read(
     _ path: String, _ size: Int64, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(Errno) -> Int {
+    if buffer.count > ObjectDirectory.longRead
+      || offset == 0 && buffer.count <= ObjectDirectory.cell
+    {
+      return try unsafe readAtOnce(path, size, into: buffer, at: offset)
+    }
     var done = 0
     while done < buffer.count, offset + Int64(done) < size {
       let place = offset + Int64(done)
@@ -117,6 +126,24 @@ package final class ObjectDirectory: StorageDirectory {
       done += count
     }
     return done
+  }
+
+  private func readAtOnce(
+    _ path: String, _ size: Int64, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(Errno) -> Int {
+    let wanted = offset..<max(offset, min(size, offset + Int64(buffer.count)))
+    if wanted.isEmpty { return 0 }
+    let bytes = try errno { () throws(ObjectError) in
+      guard let loaded = try store.load(path, wanted, unless: nil) else {
+        throw .failed("no content")
+      }
+      return loaded.bytes
+    }
+    let count = min(bytes.count, buffer.count)
+    unsafe bytes.withUnsafeBytes { bytes in
+      unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    }
+    return count
   }
 
   private func block(
