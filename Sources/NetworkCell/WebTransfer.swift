@@ -22,6 +22,9 @@ package struct WebRequest: Sendable {
   package var usesProxy = true
   /// The longest content that is taken.
   package var limit: Int64
+  package var connectSeconds = 30
+  /// A server that sends or takes less than a byte a second for so long is slow.
+  package var stallSeconds = 60
   /// The value of User-Agent.
   package var program = WebTransfer.libraryName
 
@@ -75,9 +78,6 @@ package final class WebTransfer {
   /// connection turns out to be dead.
   package private(set) var mayBeRepeated = false
 
-  private static let connectSeconds = 30
-  /// A server that sends less than a byte a second for so long is slow.
-  private static let patienceSeconds = 60
   private static let redirects = 10
   private static let bufferSize = 256 << 10
 
@@ -156,8 +156,8 @@ package final class WebTransfer {
       (CURLOPT_FOLLOWLOCATION, request.followsRedirects ? 1 : 0),
       (CURLOPT_MAXREDIRS, WebTransfer.redirects), (CURLOPT_NOBODY, request.method == .head ? 1 : 0),
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_HTTP09_ALLOWED, 0), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
-      (CURLOPT_CONNECTTIMEOUT, WebTransfer.connectSeconds), (CURLOPT_LOW_SPEED_LIMIT, 1),
-      (CURLOPT_LOW_SPEED_TIME, WebTransfer.patienceSeconds), (CURLOPT_FILETIME, 1),
+      (CURLOPT_CONNECTTIMEOUT, request.connectSeconds), (CURLOPT_LOW_SPEED_LIMIT, 1),
+      (CURLOPT_LOW_SPEED_TIME, request.stallSeconds), (CURLOPT_FILETIME, 1),
     ]
   }
 

@@ -29,7 +29,7 @@ final class Exchange: WebReceiver {
     let call = S3Call(request.command, server)
     let signature = S3Signature(credentials, region: server.region, seconds: request.time)
     let fault = web.run(
-      webRequest(call, server.endpoint, signature.headers(of: call), body), self)
+      webRequest(call, server, signature.headers(of: call), body), self)
     (reply.status, reply.mayBeRepeated) = (web.status, web.mayBeRepeated)
     if let fault {
       reply = RemoteReply()
@@ -41,9 +41,10 @@ final class Exchange: WebReceiver {
   }
 
   private func webRequest(
-    _ call: S3Call, _ endpoint: S3Endpoint, _ headers: [S3Header], _ body: [UInt8]
+    _ call: S3Call, _ server: RemoteServer, _ headers: [S3Header], _ body: [UInt8]
   ) -> WebRequest {
-    var web = WebRequest(url: call.url(endpoint), limit: Int64(RemoteFrame.bodyLimit))
+    var web = WebRequest(url: call.url(server.endpoint), limit: Int64(RemoteFrame.bodyLimit))
+    (web.connectSeconds, web.stallSeconds) = (server.stallSeconds, server.stallSeconds)
     web.method =
       switch call.method {
       case "PUT": .put

@@ -32,6 +32,19 @@ import Testing
     #expect(try store.stat("keys") == nil)
   }
 
+  /// A connection that hangs is given up, and the request is made again.
+  @Test func aHangingConnectionIsGivenUp() throws {
+    let server = try ObjectServer.shared()
+    let network = try FaultyNetwork(to: server)
+    var options = S3StoreOptions()
+    options.stallSeconds = 1
+    let store = try server.store(
+      server.makeBucket(), authority: network.authority, options: options)
+    try network.expect(["PUT hold", "GET hold"])
+    try store.save("keys", [1, 2], .absent)
+    #expect(try store.load("keys") == [1, 2])
+  }
+
   @Test func refusalsAreNamed() throws {
     let server = try ObjectServer.shared()
     let bucket = try server.makeBucket()

@@ -19,9 +19,13 @@ package struct RemoteServer: Hashable, Sendable {
   package var endpoint: S3Endpoint
   package var region: String
   package var bucket: String
+  /// A connection on which nothing moves is given up after so many seconds, so that the request can be made
+  /// again.
+  package var stallSeconds: Int
 
-  package init(endpoint: S3Endpoint, region: String, bucket: String) {
+  package init(endpoint: S3Endpoint, region: String, bucket: String, stallSeconds: Int = 15) {
     (self.endpoint, self.region, self.bucket) = (endpoint, region, bucket)
+    self.stallSeconds = stallSeconds
   }
 }
 
@@ -44,6 +48,7 @@ package struct RemoteRequest: Equatable, Sendable {
       lines.add("endpoint", server.endpoint.text)
       lines.add("region", server.region)
       lines.add("bucket", server.bucket)
+      lines.add("stall", "\(server.stallSeconds)")
       lines.add("access", credentials.accessKey)
       lines.add("secret", credentials.secretKey)
       lines.add("token", credentials.sessionToken)
@@ -90,12 +95,15 @@ extension RemoteCommand {
     switch lines["verb"] {
     case "begin":
       guard let endpoint = lines["endpoint"].flatMap(S3Endpoint.init), let region = lines["region"],
-        let bucket = lines["bucket"],
+        let bucket = lines["bucket"], let stall = lines["stall"].flatMap({ Int($0) }),
+        1...3600 ~= stall,
         let credentials = S3Credentials(
           accessKey: lines["access"] ?? "", secretKey: lines["secret"] ?? "",
           sessionToken: lines["token"])
       else { return nil }
-      self = .begin(RemoteServer(endpoint: endpoint, region: region, bucket: bucket), credentials)
+      let server = RemoteServer(
+        endpoint: endpoint, region: region, bucket: bucket, stallSeconds: stall)
+      self = .begin(server, credentials)
     case "save":
       guard let key = lines["key"],
         let digest = lines["digest"].flatMap({ S3Text.bytes(hexadecimal: $0) })

@@ -8,6 +8,8 @@ package struct S3StoreOptions: Sendable {
   package var connections = 8
   /// How long a request is tried again.
   package var patience = TestHooks.delay(.remote, .seconds(60))
+  /// How long nothing may move on a connection, in seconds: several attempts fit `patience`.
+  package var stallSeconds = 15
   /// True once the caller wants to stop.
   package var isStopped: @Sendable () -> Bool = { false }
   /// The clock of this machine, in seconds since 1970.
@@ -50,7 +52,9 @@ package final class S3Store: ObjectStore {
     lane: @escaping @Sendable () throws(LaneFault) -> any RemoteLane
   ) {
     self.address = address
-    server = RemoteServer(endpoint: endpoint, region: region, bucket: address.bucket)
+    server = RemoteServer(
+      endpoint: endpoint, region: region, bucket: address.bucket, stallSeconds: options.stallSeconds
+    )
     lanes = RemoteLanes(options.connections, lane)
     self.credentials = credentials
     self.options = options
