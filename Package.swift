@@ -26,8 +26,9 @@ let optimised: Set = [
 /// Targets that parse, ask, report and start programs, and handle no content themselves. Their release build
 /// is not optimised: the optimiser takes three quarters of its time and gains them nothing.
 let unhurried: Set = [
-  "albumfs", "albumfs-fetch", "albumfs-fido2", "AlbumCheck", "ControlProtocol", "Daemon",
-  "Fetching",
+  "albumfs", "albumfs-fetch", "albumfs-fido2", "albumfs-remote", "AlbumCheck", "ControlProtocol",
+  "Daemon",
+  "Fetching", "NetworkCell", "ObjectStores",
   "SecurityKeyProtocol", "Traces",
 ]
 
@@ -96,6 +97,7 @@ let package = Package(
     .executable(name: "albumfs-video-thumbnailer", targets: ["albumfs-video-thumbnailer"]),
     .executable(name: "albumfs-fido2", targets: ["albumfs-fido2"]),
     .executable(name: "albumfs-fetch", targets: ["albumfs-fetch"]),
+    .executable(name: "albumfs-remote", targets: ["albumfs-remote"]),
     .executable(name: "albumfs-gallery", targets: ["albumfs-gallery"]),
   ],
   traits: [
@@ -178,6 +180,9 @@ let package = Package(
     // What a confined process may ask of the kernel.
     library("SystemCallFilter", ["CSeccomp"]),
 
+    // Programs that speak to servers: their confinement, and libcurl behind its fence.
+    library("NetworkCell", ["CLinux", "SystemCallFilter", "CCurl"]),
+
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol", ["AlbumModel", "FileKinds"]),
     library(
@@ -205,7 +210,12 @@ let package = Package(
 
     // Files from the web: the conversation, and the program that calls libcurl.
     library("Fetching", ["AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol"]),
-    program("albumfs-fetch", ["Fetching", "Posix", "SystemCallFilter", "CLinux", "CCurl"]),
+    program("albumfs-fetch", ["Fetching", "NetworkCell", "Posix"]),
+
+    // Stores in an object storage: objects by their names, the conversation with the program that speaks to
+    // servers, and copies of whole stores.
+    library("ObjectStores", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets"]),
+    program("albumfs-remote", ["ObjectStores", "NetworkCell"]),
 
     // The kernel interface, the daemon that assembles the parts, and the command line.
     library(
@@ -223,7 +233,9 @@ let package = Package(
       [
         "AlbumModel", "FileKinds", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumCheck", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon",
-        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "Fetching", arguments, logging,
+        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "Fetching", "ObjectStores",
+        arguments,
+        logging,
       ]),
 
     // The gallery for browsers: a process of its own, without keys. It works on mounted spaces by ordinary
@@ -251,7 +263,8 @@ let package = Package(
     .target(
       name: "AlbumTestSupport",
       dependencies: [
-        "AlbumModel", "Posix", "CLinux", "CTestVips", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumModel", "Posix", "ObjectStores", "CLinux", "CTestVips", "AlbumFormat", "AlbumSecrets",
+        "AlbumStore",
         "AlbumFileSystem", "AlbumCheck",
       ],
       path: "Tests/AlbumTestSupport", swiftSettings: settings(of: "AlbumTestSupport")),
@@ -264,6 +277,12 @@ let package = Package(
     tests(
       "FetchingTests",
       ["AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol", "Fetching", "AlbumTestSupport"]),
+    tests(
+      "ObjectStoreTests",
+      [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "ObjectStores", "AlbumTestSupport",
+        "albumfs-remote",
+      ]),
     tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
@@ -308,13 +327,13 @@ let package = Package(
       "CLITests",
       [
         "AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "SecurityKeyProtocol",
-        "AlbumTestSupport", "albumfs", "albumfs-fido2", arguments,
+        "ObjectStores", "AlbumTestSupport", "albumfs", "albumfs-fido2", arguments,
       ]),
     tests(
       "MountTests",
       [
         "AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-video-thumbnailer",
-        "albumfs-fetch",
+        "albumfs-fetch", "albumfs-remote",
       ]),
     tests(
       "GalleryTests",

@@ -48,6 +48,11 @@ package struct SegmentChecksum: Equatable, Sendable {
     return checksum.time
   }
 
+  /// The time of a segment with these bytes.
+  package static func time(ofSegment bytes: [UInt8]) -> Timestamp {
+    unsafe bytes.withUnsafeBytes { unsafe SegmentChecksum($0).time }
+  }
+
   /// The checksum as a time.
   package var time: Timestamp {
     var folded: UInt64 = 0

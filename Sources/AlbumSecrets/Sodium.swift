@@ -191,6 +191,26 @@ package enum Sodium {
     }
   }
 
+  // MARK: SHA-256
+
+  /// crypto_hash_sha256(3): SHA-256 (FIPS 180-4).
+  fileprivate static func sha256(_ message: [UInt8]) -> [UInt8] {
+    var hash = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_bytes()))
+    unsafe _ = crypto_hash_sha256(&hash, message, UInt64(message.count))
+    return hash
+  }
+
+  /// crypto_auth_hmacsha256(3), with a key of any length: HMAC-SHA-256 (RFC 2104).
+  fileprivate static func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+    var state = crypto_auth_hmacsha256_state()
+    var hash = [UInt8](repeating: 0, count: Int(crypto_auth_hmacsha256_bytes()))
+    unsafe _ = crypto_auth_hmacsha256_init(&state, key, key.count)
+    unsafe _ = crypto_auth_hmacsha256_update(&state, message, UInt64(message.count))
+    unsafe _ = crypto_auth_hmacsha256_final(&state, &hash)
+    unsafe sodium_memzero(&state, MemoryLayout.size(ofValue: state))
+    return hash
+  }
+
   // MARK: Pointers
 
   private static func bytes(_ pointer: UnsafeRawPointer) -> UnsafePointer<UInt8> {
@@ -221,5 +241,16 @@ package enum Digest {
       }
     }
     return hash
+  }
+}
+
+/// SHA-256, which other programs and servers speak. Nothing in the format of a store uses it.
+package enum SHA256 {
+  package static let byteCount = 32
+
+  package static func hash(_ message: [UInt8]) -> [UInt8] { Sodium.sha256(message) }
+
+  package static func authenticate(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+    Sodium.hmacSHA256(message, key: key)
   }
 }

@@ -74,7 +74,10 @@ final class Follower: SpacePart, Sendable {
 
 extension Space {
   /// True if another session may change what this one shows.
-  package var follows: Bool { context.options.readOnly && context.options.worksInBackground }
+  package var follows: Bool {
+    context.options.readOnly && context.options.worksInBackground
+      && !context.store.directory.kind.isSnapshot
+  }
 
   /// Starts the thread that follows the writer.
   func follow(from fence: Fence) throws(StoreError) {

@@ -108,7 +108,7 @@ extension Space {
         "damage left \(corrections) contradictions in the catalog, which the mount corrected")
     }
     if options.readOnly {
-      if options.worksInBackground { try space.follow(from: fence) }
+      if space.follows { try space.follow(from: fence) }
       return space
     }
     if report.wasClean { space.durability.makeRoomAtMount() } else { try space.conclude(recovery) }

@@ -20,6 +20,12 @@ static inline int ccurl_set_list(CURL *handle, CURLoption option, struct curl_sl
   return curl_easy_setopt(handle, option, value) == CURLE_OK;
 }
 
+// The bytes must stay until the transfer is over.
+static inline int ccurl_set_body(CURL *handle, const void *bytes, curl_off_t count) {
+  return curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, count) == CURLE_OK &&
+         curl_easy_setopt(handle, CURLOPT_POSTFIELDS, count > 0 ? bytes : "") == CURLE_OK;
+}
+
 // Called with bytes of the content, or with one line of the head. Returns `length`, or less to stop.
 typedef size_t (*ccurl_receiver)(char *bytes, size_t one, size_t length, void *context);
 

@@ -207,6 +207,10 @@ int clinux_rename_exclusive(const char *from, const char *to) {
   return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
+int clinux_rename_exclusive_at(int from_fd, const char *from, int to_fd, const char *to) {
+  return renameat2(from_fd, from, to_fd, to, RENAME_NOREPLACE);
+}
+
 int clinux_device(const char *path, unsigned int *major, unsigned int *minor) {
   struct statx status;
   if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, 0, &status) != 0) return -1;

@@ -364,7 +364,8 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
     case storeInUse, passwordInUse, unsupported, damaged
     case noPassword, emptyPassword, wrongPassword, securityKey
     case mountPoint, fuse, noSuchMount, busy, unreachable
-    case timedOut, diskFull, clash, leftOutside, tracesStay, notCopied, interrupted, other
+    case timedOut, diskFull, clash, leftOutside, tracesStay, notCopied, remoteUnreachable,
+      remoteRefused, interrupted, other
 
     /// A kind that only a newer program knows becomes `other`.
     package init(from decoder: any Decoder) throws {

@@ -1,5 +1,6 @@
 internal import AlbumFormat
 package import AlbumSecrets
+package import AlbumStore
 import CLinux
 package import ControlProtocol
 import FUSEDriver
@@ -13,13 +14,21 @@ package final class AlbumDaemon: Sendable {
   /// longer waits for the mount. The daemon then unmounts.
   package typealias Ready = @Sendable (_ warnings: [String]) -> Bool
 
+  /// Opens the store that the options name.
+  package typealias StoreOpener = @Sendable (_ store: String) throws(Failure) -> Store
+
   private let options: LaunchOptions
+  private let openStore: StoreOpener
   private let log: DaemonLog
   private let logger: Logger
   private let ready: Ready
 
-  package init(_ options: LaunchOptions, log: DaemonLog, ready: @escaping Ready) {
+  package init(
+    _ options: LaunchOptions, log: DaemonLog, openStore: @escaping StoreOpener,
+    ready: @escaping Ready
+  ) {
     self.options = options
+    self.openStore = openStore
     self.log = log
     logger = log.logger(verbose: options.verbose)
     self.ready = ready
@@ -40,7 +49,9 @@ package final class AlbumDaemon: Sendable {
     clinux_bound_malloc()
     let trace = try MountTrace(options.trace, log)
     defer { trace.stop() }
-    let parts = try Parts(options, secret: secret, trace: trace, logger: logger)
+    let store = try StoreOpening.patient(openStore(options.store), options.store, logger)
+    let parts = try Parts(
+      options, store, secret: secret, trace: trace, logger: logger)
     reportState(of: parts, on: signals)
     // The replay of the journal leaves 100 free bytes for each file, in pieces that free does not return.
     clinux_return_free_memory()

@@ -35,7 +35,8 @@ final class Parts: Sendable {
 
   /// Unlocks the space and starts its threads, but does not mount it.
   init(
-    _ options: LaunchOptions, secret: consuming SecretBytes, trace: MountTrace, logger: Logger
+    _ options: LaunchOptions, _ store: Store, secret: consuming SecretBytes, trace: MountTrace,
+    logger: Logger
   ) throws(Failure) {
     self.options = options
     self.trace = trace
@@ -43,7 +44,6 @@ final class Parts: Sendable {
     do throws(MountError) { mountOptions = try options.parsedMountOptions() } catch {
       throw Failure(error)
     }
-    let store = try StoreOpening.open(options.store, waitingWith: logger)
     let isReadOnly = mountOptions.readOnly
     if !isReadOnly { store.warnWhereChaffIsForbidden() }
     space = try Parts.openSpace(store, options, secret, isReadOnly, trace, logger)

@@ -7,15 +7,21 @@ import Posix
 package enum StoreOpening {
   /// Opens the store in a directory. The directory stays open, so later changes of the path have no effect.
   package static func open(_ path: String) throws(Failure) -> Store {
-    try open(try directory(path), of: path)
+    let directory: PosixDirectory
+    do throws(Errno) { directory = try PosixDirectory(path: path) } catch {
+      throw Failure(opening: path, error)
+    }
+    return try open(directory, of: path)
   }
 
-  /// Opens the store for a mount. One on a network is waited for while it does not respond, and is found
-  /// again by its path.
-  static func open(_ path: String, waitingWith logger: Logger) throws(Failure) -> Store {
-    let directory = try directory(path)
-    let store = try open(directory, of: path)
-    if directory.kind.isLocal { return store }
+  /// The same store for a mount: one on a network is waited for while it does not respond, and is found again
+  /// by its path.
+  static func patient(
+    _ store: Store, _ path: String, _ logger: Logger
+  ) throws(Failure) -> Store {
+    guard let directory = store.directory as? PosixDirectory, !directory.kind.isLocal else {
+      return store
+    }
     let salt = store.securityKeySalt
     let patient = PatientDirectory(
       directory,
@@ -30,12 +36,6 @@ package enum StoreOpening {
       reopen: { () throws(Errno) in try PosixDirectory(path: path) },
       isStore: { (try? Store.open($0))?.securityKeySalt == salt })
     return try open(patient, of: path)
-  }
-
-  private static func directory(_ path: String) throws(Failure) -> PosixDirectory {
-    do throws(Errno) { return try PosixDirectory(path: path) } catch {
-      throw Failure(opening: path, error)
-    }
   }
 
   private static func open(_ directory: any StorageDirectory, of path: String) throws(Failure)

@@ -75,6 +75,16 @@ package final class PosixDirectory: StorageDirectory {
     }
   }
 
+  /// Renames a file, and throws `.exists` if the new name is taken. Some file systems of the network cannot
+  /// do that and throw `.invalid`.
+  package func renameExclusively(_ from: String, to: String) throws(Errno) {
+    try inParent(of: from) { parent, name throws(Errno) in
+      try inParent(of: to) { otherParent, otherName throws(Errno) in
+        try retrying { unsafe clinux_rename_exclusive_at(parent, name, otherParent, otherName) }
+      }
+    }
+  }
+
   package func remove(_ path: String) throws(Errno) {
     try inParent(of: path) { parent, name throws(Errno) in
       try retrying { unsafe unlinkat(parent, name, 0) }

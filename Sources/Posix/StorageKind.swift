@@ -7,6 +7,8 @@ package struct StorageKind: Sendable, Equatable {
     case network
     /// As `network`; besides, two machines can create the same file, because each writes to its own cache.
     case cached
+    /// Whole objects that nobody writes in place: a store there is read as it was when it was opened.
+    case snapshot
   }
 
   /// As the kernel calls it: `ext4`, `nfs4`, `fuse.sshfs`.
@@ -15,7 +17,8 @@ package struct StorageKind: Sendable, Equatable {
 
   package var isLocal: Bool { sharing == .local }
   /// True if of two sessions only one can create a file.
-  package var createsExclusively: Bool { sharing != .cached }
+  package var createsExclusively: Bool { sharing == .local || sharing == .network }
+  package var isSnapshot: Bool { sharing == .snapshot }
 
   /// Of disks of tests.
   package static let test = StorageKind(name: "test", sharing: .local)

@@ -107,6 +107,8 @@ package enum TestHooks {
     case following
     /// A reader waits for a store that does not respond, and the end of a session does.
     case outage
+    /// The time for which a request to an object storage is tried again.
+    case remote
   }
 
   #if DEBUG

@@ -3,13 +3,13 @@
 // Only `albumfs import` and the gallery start it; Fetching has their conversation. libcurl parses what
 // servers send, so it stays out of processes that have keys or files of a space: this program has neither.
 // The address comes over a socket, because everybody on the machine sees the arguments of a program.
-import CLinux
 import Fetching
 import Glibc
+import NetworkCell
 import Posix
 
-Confinement.hideAndEndWithCaller()
-clinux_close_from(UInt32(STDERR_FILENO) + 1)
+Confinement.hide(endingWithCaller: true)
+Confinement.closeOthers()
 
 guard let request = FetchRequest(Conversation.readAll(atMost: FetchRequest.byteLimit)) else {
   Conversation.send(.end(FetchProblem(.failed)))
@@ -17,10 +17,12 @@ guard let request = FetchRequest(Conversation.readAll(atMost: FetchRequest.byteL
 }
 // The networks of this machine, while it may still ask for them.
 let addresses = PublicAddress(own: AddressText.ownNetworks.map { .init($0.bytes, bits: $0.bits) })
-guard Transfer.start(), Confinement.enter() else {
+guard WebTransfer.start(), Confinement.enter(endingWithCaller: true),
+  let transfer = Transfer(request, addresses)
+else {
   Conversation.send(.end(FetchProblem(.failed)))
   exit(1)
 }
-let problem = Transfer(request, addresses).run()
+let problem = transfer.run()
 Conversation.send(.end(problem))
 exit(problem == nil ? 0 : 1)

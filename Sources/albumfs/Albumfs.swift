@@ -22,7 +22,8 @@ struct Albumfs: ParsableCommand {
       """,
     version: "albumfs \(albumfsVersion) (\(ProgramSource.text))",
     subcommands: [
-      Init.self, Mount.self, Umount.self, Lock.self, Import.self, Export.self, Adopt.self,
+      Init.self, Mount.self, Umount.self, Lock.self, Import.self, Export.self, Copy.self,
+      Adopt.self,
       SpaceCommand.self,
       ChaffCommand.self,
       Info.self,

@@ -8,7 +8,7 @@ enum ExitStatus {
   private static let codes: [(kind: Failure.Kind, code: Int32, meaning: String)] = [
     (.usage, 1, "wrong usage"),
     (.storeMissing, 6, "the store does not exist or is not a store"),
-    (.notEmpty, 7, "init: the directory is not empty"),
+    (.notEmpty, 7, "init, copy: the target is not empty"),
     (.configuration, 8, "albumfs.conf or keys damaged, edited, or of a newer format"),
     (.noPassword, 9, "no password could be read"),
     (.mountPoint, 10, "the mount point is missing, not empty, busy, or in the store"),
@@ -33,6 +33,11 @@ enum ExitStatus {
     (.leftOutside, 49, "adopt: some files stay outside of the space"),
     (.tracesStay, 50, "traces that other programs left could not be removed or looked for"),
     (.notCopied, 51, "import, export: some files were not copied, or not removed by --move"),
+    (.remoteUnreachable, 52, "the server of an object storage cannot be reached"),
+    (
+      .remoteRefused, 53,
+      "the server of an object storage refuses: credentials, rights, no such bucket"
+    ),
   ]
 
   static func code(for kind: Failure.Kind) -> Int32 {

@@ -1,6 +1,7 @@
 import AlbumModel
 import ControlProtocol
 import Glibc
+import ObjectStores
 import Posix
 
 /// Finds the mount of a path. It asks the kernel's table and not the mount, so it also finds a mount whose
@@ -49,6 +50,8 @@ enum MountPath {
   /// A path in the spelling of the kernel's table: absolute, without symbolic links as far as they can be
   /// resolved, without `.` and `..`. Missing parts stay as written.
   static func resolve(_ path: String) -> String {
+    // The address of a bucket is no path.
+    if path.hasPrefix(S3Place.scheme) { return path }
     let absolute = path.hasPrefix("/") ? path : currentDirectory() + "/" + path
     if let real = realPath(absolute) { return real }
     // The last part is missing or is a dead mount: resolve the part before it.

@@ -68,7 +68,14 @@ enum CipherArgument: ExpressibleByArgument {
 /// Shared by the commands on a store (not on a mount).
 enum StoreCommands {
   static func open(_ path: String) throws(Failure) -> Store {
-    try StoreOpening.open(MountPath.resolve(path))
+    try RemoteStores.open(MountPath.resolve(path))
+  }
+
+  /// Opens a store for a command that changes it; refuses one that can only be read.
+  static func openToChange(_ path: String) throws(Failure) -> Store {
+    let store = try open(path)
+    try reporting { () throws(StoreError) in try store.requireChangeable() }
+    return store
   }
 
   /// Warns about damage and edits in the store that did not stop the command.

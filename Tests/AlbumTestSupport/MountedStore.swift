@@ -344,7 +344,7 @@ package final class MountedStore {
     else { return directory }
     let copies = scratch.url.appendingPathComponent("bin")
     try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
-    for name in ["albumfs", "albumfs-thumbnailer", "albumfs-fetch"] {
+    for name in ["albumfs", "albumfs-thumbnailer", "albumfs-fetch", "albumfs-remote"] {
       try FileManager.default.copyItem(
         atPath: directory + "/" + name, toPath: copies.appendingPathComponent(name).path)
     }

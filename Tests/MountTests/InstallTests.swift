@@ -22,7 +22,7 @@ import Testing
 
   /// Links stand for the built programs, whose copies would take much room.
   private let programs = """
-    mkdir $W/built; for name in albumfs albumfs-thumbnailer albumfs-fido2 albumfs-fetch; do
+    mkdir $W/built; for name in albumfs albumfs-thumbnailer albumfs-fido2 albumfs-fetch albumfs-remote; do
       ln -s "$(dirname "$(readlink -f "$(command -v albumfs)")")/$name" $W/built/$name; done
     """
 
@@ -34,7 +34,7 @@ import Testing
         install() { \(InstallTests.root)/scripts/install --prefix $W/prefix "$@" > /dev/null; }
         umask 077; install --programs $W/built; install --programs $W/built
         cd $W/prefix
-        for name in bin/albumfs libexec/albumfs/albumfs-{thumbnailer,fido2,fetch,lock-watch} \\
+        for name in bin/albumfs libexec/albumfs/albumfs-{thumbnailer,fido2,fetch,remote,lock-watch} \\
           sbin/albumfs-enable-uring; do test "$(stat -c %a $name)" = 755; done
         for name in share/man/man1/albumfs{,-mount,-umount,-traces}.1.gz \\
           share/man/man7/albumfs-{passwords,owners,backups,deniability,mounting,albums}.7.gz \\

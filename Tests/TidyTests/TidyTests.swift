@@ -77,7 +77,7 @@ struct TidyTests {
       "albumfs-thumbnailer", "albumfs-video-thumbnailer", "FUSEDriver", "Traces",
       "PictureMetadata", "PhotoGroups", "FileKinds", "Inflating", "SecurityKeyProtocol",
       "albumfs-fido2",
-      "Fetching", "albumfs-fetch",
+      "Fetching", "albumfs-fetch", "NetworkCell", "ObjectStores", "albumfs-remote",
       "SystemCallFilter",
     ]
     for target in free {
@@ -99,7 +99,7 @@ struct TidyTests {
       "CSeccomp": "Sources/SystemCallFilter/SystemCallFilter.swift",
       "CLibAV": "Sources/VideoPosters/LibAV.swift",
       "CFido2": "Sources/albumfs-fido2/SecurityKey.swift",
-      "CCurl": "Sources/albumfs-fetch/Transfer.swift",
+      "CCurl": "Sources/NetworkCell/WebTransfer.swift",
       "CQRencode": "Sources/Gallery/Listening/QRCode.swift",
       "CArchive": "Sources/Gallery/Download/ZipArchive.swift",
       "CCrypto": "Sources/Gallery/SHA256.swift",
@@ -122,7 +122,8 @@ struct TidyTests {
       "Sources/Posix/", "Sources/AlbumSecrets/", "Sources/FUSEDriver/Fuse/",
       "Sources/ThumbnailCell/", "Sources/albumfs-thumbnailer/",
       "Sources/albumfs-video-thumbnailer/",
-      "Sources/albumfs-fido2/", "Sources/albumfs-fetch/",
+      "Sources/albumfs-fido2/", "Sources/albumfs-fetch/", "Sources/NetworkCell/",
+      "Sources/albumfs-remote/",
     ]
     let files: [(room: String, names: [String])] = [
       // A literal of the compiler, and cursors over bytes that are checked here and nowhere else.
@@ -157,6 +158,7 @@ struct TidyTests {
       ("ThumbnailProtocol/", ["ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
       ("Fetching/", ["FetchProcess"]),
+      ("ObjectStores/", ["Reading/ObjectDirectory", "S3/RemoteProcess"]),
       ("SystemCallFilter/", ["SystemCallFilter"]),
       ("VideoPosters/", ["LibAV"]),
       ("Thumbnails/", ["Attempt", "LongAttempts", "PictureBuffer", "Worker", "WorkerThread"]),

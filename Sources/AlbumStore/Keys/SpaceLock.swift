@@ -149,10 +149,24 @@ package final class SpaceLock: Sendable {
   }
 }
 
+extension Store {
+  /// Throws `.readOnly` where albumfs only reads stores.
+  package func requireChangeable() throws(StoreError) { try directory.requireChangeable() }
+}
+
 extension StorageDirectory {
+  fileprivate func requireChangeable() throws(StoreError) {
+    if !kind.isSnapshot { return }
+    throw StoreError(
+      .readOnly,
+      "the store lies in an object storage, where albumfs reads it and changes nothing; copy it into a "
+        + "directory, change it there, and copy it back", remedy: .mountReadOnly)
+  }
+
   /// Throws `.readOnly` on a file system on which nothing keeps two machines from writing at once.
   func requireExclusiveCreation() throws(StoreError) {
     if kind.createsExclusively { return }
+    try requireChangeable()
     throw StoreError(
       .readOnly,
       "the store lies on \(kind.name), which uploads files later and believes its own list of them until "

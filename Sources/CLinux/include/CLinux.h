@@ -84,6 +84,7 @@ int clinux_is_directory(const char *path);
 
 // The flags of renameat2(2) need _GNU_SOURCE. Fails with EEXIST where the new name is taken.
 int clinux_rename_exclusive(const char *from, const char *to);
+int clinux_rename_exclusive_at(int from_fd, const char *from, int to_fd, const char *to);
 
 // POSIX_SPAWN_SETSID needs _GNU_SOURCE.
 short clinux_spawn_session_flag(void);

@@ -45,7 +45,7 @@ struct ChaffAdd: ParsableCommand {
   }
 
   func run() throws {
-    let opened = try StoreCommands.open(store)
+    let opened = try StoreCommands.openToChange(store)
     let segment = Int64(opened.configuration.segmentSize)
     let count = (size.bytes - 1) / segment + 1
     let available = try StoreCommands.reporting { () throws(StoreError) in

@@ -27,7 +27,7 @@ struct Check: RecoveryKeyCommand {
         albumfs check ~/Album.store --repair
       """)
 
-  @Argument(help: "The store's directory.", completion: .directory)
+  @Argument(help: "The store's directory, or s3://bucket/prefix.", completion: .directory)
   var store: String
 
   @Flag(help: "Make the space consistent.")

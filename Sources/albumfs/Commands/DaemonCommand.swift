@@ -22,7 +22,8 @@ struct DaemonCommand: ParsableCommand {
     let isInAutomount = point?.isAutomount ?? false
     if !isInAutomount { _ = setsid() }
     let daemon = AlbumDaemon(
-      order.options, log: DaemonLog(.systemLog, mountPoint: order.options.mountPoint)
+      order.options, log: DaemonLog(.systemLog, mountPoint: order.options.mountPoint),
+      openStore: { store throws(Failure) in try RemoteStores.open(store) }
     ) { warnings in
       if isInAutomount { _ = setsid() }
       return channel.answer(.ready(warnings: warnings))

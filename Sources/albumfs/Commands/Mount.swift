@@ -20,7 +20,9 @@ struct Mount: RecoveryKeyCommand {
         albumfs mount ~/Album.store ~/Album --password-command 'pass album'
       """)
 
-  @Argument(help: "The store's directory.", completion: .directory)
+  @Argument(
+    help: "The store's directory; with --read-only also s3://bucket/prefix.", completion: .directory
+  )
   var store: String?
 
   @Argument(help: "An empty directory, or one to make.", completion: .directory)
@@ -251,8 +253,10 @@ struct Mount: RecoveryKeyCommand {
   ) throws(Failure) {
     Interruption.remove()
     let isQuiet = output.quiet
-    let daemon = AlbumDaemon(launch, log: DaemonLog(.standardError, mountPoint: launch.mountPoint))
-    { warnings in
+    let daemon = AlbumDaemon(
+      launch, log: DaemonLog(.standardError, mountPoint: launch.mountPoint),
+      openStore: { store throws(Failure) in try RemoteStores.open(store) }
+    ) { warnings in
       bare.isCovered()
       for warning in warnings { Terminal.complain(warning) }
       if !isQuiet { Terminal.message("Mounted on \(launch.mountPoint); Ctrl-C unmounts.") }

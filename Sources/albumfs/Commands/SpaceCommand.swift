@@ -57,7 +57,7 @@ struct SpaceAdd: PasswordCommand {
 
   func run() throws {
     ProcessSetup.protectMemory()
-    let opened = try StoreCommands.open(store)
+    let opened = try StoreCommands.openToChange(store)
     let secret = try password.askForNew(
       "New space's password: ", salt: opened.securityKeySalt)
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in

@@ -39,7 +39,7 @@ struct SpaceDestroy: RecoveryKeyCommand {
     if !yes, isatty(STDIN_FILENO) != 1 {
       throw Failure(.usage, "No terminal to ask for confirmation. Use --yes.")
     }
-    let opened = try StoreCommands.open(store)
+    let opened = try StoreCommands.openToChange(store)
     let space = try find(opened)
     StoreCommands.warn(of: opened)
     let segments =

@@ -21,7 +21,7 @@ struct KeyChangeOptions: ParsableArguments {
     _ body: (Store, Store.PasswordChange, borrowing SecretBytes) throws(StoreError) -> Result
   ) throws -> Result {
     ProcessSetup.protectMemory()
-    let opened = try StoreCommands.open(store)
+    let opened = try StoreCommands.openToChange(store)
     let change = try secret.unlock(opened, password)
     let another = try new.ask(for: opened)
     let result = try new.reporting { () throws(StoreError) in try body(opened, change, another) }
@@ -80,7 +80,7 @@ struct SpaceRemoveKey: PasswordCommand {
 
   func run() throws {
     ProcessSetup.protectMemory()
-    let opened = try StoreCommands.open(store)
+    let opened = try StoreCommands.openToChange(store)
     let given = try password.unlock(opened)
     let outcome = try StoreCommands.reporting(changing: true) { () throws(StoreError) in
       try opened.remove(others ? .others : .given, of: given)

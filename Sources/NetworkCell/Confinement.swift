@@ -1,14 +1,14 @@
-import CLinux
-import Glibc
-import SystemCallFilter
+internal import CLinux
+internal import Glibc
+internal import SystemCallFilter
 
-/// What this program gives up before it connects to anybody. A server that takes it over can talk to the
-/// network, and can read what any user of the machine can read below /etc and /usr, which the resolver and
-/// TLS need: no file of a person, no space, no process, no socket of a daemon.
+/// What a program that speaks to servers gives up before it connects to anybody. A server that takes it over
+/// can talk to the network, and can read what any user of the machine can read below /etc and /usr, which the
+/// resolver and TLS need: no file of a person, no space, no process, no socket of a daemon.
 ///
 /// The list of calls names what is refused, and not what is permitted as in the thumbnailer's cell: resolver
 /// and TLS are libraries of the system, which call what they like.
-enum Confinement {
+package enum Confinement {
   private static let nobody: UInt32 = 65534
   /// Options of prctl(2); sys/prctl.h is not in Swift's Glibc module.
   private static let (parentDeathSignal, dumpable, noNewPrivileges): (CInt, CInt, CInt) = (1, 4, 38)
@@ -21,14 +21,19 @@ enum Confinement {
     "/run/resolvconf", "/run/connman",
   ]
 
-  /// The kernel ends this process with its caller, and lets no other process look into it.
-  static func hideAndEndWithCaller() {
-    _ = clinux_prctl(parentDeathSignal, UInt(SIGKILL), 0)
+  /// The kernel lets no other process look into this one. On request, it ends this process with the thread
+  /// that started it.
+  package static func hide(endingWithCaller endsWithCaller: Bool) {
+    if endsWithCaller { _ = clinux_prctl(parentDeathSignal, UInt(SIGKILL), 0) }
     _ = clinux_prctl(dumpable, 0, 0)
   }
 
-  /// Returns false if the program must not go on. A kernel without Landlock is no reason.
-  static func enter() -> Bool {
+  /// Closes every descriptor but the standard ones.
+  package static func closeOthers() { clinux_close_from(UInt32(STDERR_FILENO) + 1) }
+
+  /// Returns false if the program must not go on. A kernel without Landlock is no reason. `endsWithCaller` is
+  /// that of `hide`.
+  package static func enter(endingWithCaller endsWithCaller: Bool) -> Bool {
     if clinux_is_sanitized() == 0 { limit(RLIMIT_AS, memory) }
     limit(RLIMIT_CORE, 0)
     limit(RLIMIT_FSIZE, 0)
@@ -37,7 +42,7 @@ enum Confinement {
     if geteuid() == 0 {
       if clinux_become(nobody, nobody) != 0 { return false }
       // The change of user clears it.
-      hideAndEndWithCaller()
+      hide(endingWithCaller: endsWithCaller)
     }
     _ = clinux_drop_capabilities()
     if clinux_prctl(noNewPrivileges, 1, 0) != 0 { return false }

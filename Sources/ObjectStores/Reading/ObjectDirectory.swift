@@ -1,0 +1,222 @@
+internal import AlbumModel
+package import Posix
+
+/// A store behind an `ObjectStore`, for reading: as it was when it was opened. Lists it once, in several
+/// lanes, and loads parts of segments as they are needed. What it keeps is in memory, and goes with the
+/// process.
+package final class ObjectDirectory: StorageDirectory {
+  fileprivate struct Listing {
+    /// The sizes of the segments by their folders.
+    var folders: [String: [String: Int64]] = [:]
+    var byteCount: Int64 = 0
+    var count: Int64 = 0
+  }
+
+  private let store: any ObjectStore
+  private let cache = BlockCache(limit: cacheLimit)
+  private let listing = Mutex<Listing?>(nil, rank: .leaf)
+
+  /// A thumbnail and its neighbours, or a fifth of a photo.
+  private static let blockSize: Int64 = 1 << 20
+  /// A longer read takes one request, and is not kept: a mount reads journal and checkpoint so, once.
+  private static let longRead = 2 << 20
+  /// A mount reads the first cell of many segments, its seal, and nothing else of most of them.
+  private static let cell = 256
+  private static let cacheLimit = 96 << 20
+  private static let root = "segments"
+
+  package let kind = StorageKind(name: "s3", sharing: .snapshot)
+
+  package init(_ store: any ObjectStore) { self.store = store }
+
+  // MARK: Reading
+
+  package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
+    if access != .read { throw .readOnly }
+    let parts = path.split(separator: "/")
+    if parts.count == 3, parts[0] == ObjectDirectory.root {
+      guard let size = try listed().folders[String(parts[1])]?[String(parts[2])] else {
+        throw .noEntry
+      }
+      return ObjectFile(self, path, size)
+    }
+    return ObjectFile(self, path, try errno { () throws(ObjectError) in try loadSmall(path) })
+  }
+
+  /// Loads the beginning of a file that is probably not longer, which spares a request. Returns the size.
+  private func loadSmall(_ path: String) throws(ObjectError) -> Int64 {
+    let start = 0..<ObjectDirectory.blockSize
+    guard let loaded = try store.load(path, start, unless: nil) else { throw .failed("no content") }
+    cache.replace(BlockCache.Key(name: path, number: 0), loaded.bytes)
+    if loaded.bytes.count < start.count { return Int64(loaded.bytes.count) }
+    guard let facts = try store.stat(path) else { throw .absent }
+    return facts.size
+  }
+
+  package func list(_ path: String) throws(Errno) -> [String] {
+    let parts = path.split(separator: "/").map(String.init)
+    switch parts.count {
+    case 0:
+      let first = try errno { () throws(ObjectError) in try store.list("", after: nil) }
+      let small = first.objects.map(\.name).filter { !$0.contains("/") }
+      return small + [ObjectDirectory.root]
+    case 1 where parts[0] == ObjectDirectory.root: return try listed().folders.keys.sorted()
+    case 2 where parts[0] == ObjectDirectory.root:
+      return try listed().folders[parts[1]]?.keys.sorted() ?? []
+    default: throw .noEntry
+    }
+  }
+
+  package func capacity() throws(Errno) -> StorageCapacity {
+    let listing = try listed()
+    return StorageCapacity(
+      blockSize: 4096, totalBytes: listing.byteCount, freeBytes: 0, availableBytes: 0,
+      totalFiles: listing.count, freeFiles: 0)
+  }
+
+  private func listed() throws(Errno) -> Listing {
+    if let known = listing.withLock({ $0 }) { return known }
+    let found = try listAnew()
+    return listing.withLock { listing in
+      listing = listing ?? found
+      return listing ?? found
+    }
+  }
+
+  /// One listing for each first digit of the folders.
+  private func listAnew() throws(Errno) -> Listing {
+    let found = Mutex<Result<Listing, ObjectError>>(.success(Listing()), rank: .leaf)
+    inLanes(16, Array("0123456789abcdef")) { [store] digit in
+      do throws(ObjectError) {
+        let objects = try store.listAll("\(ObjectDirectory.root)/\(digit)")
+        found.withLock { result in
+          guard case .success(var listing) = result else { return }
+          for object in objects { listing.add(object) }
+          result = .success(listing)
+        }
+      } catch {
+        found.withLock { $0 = .failure(error) }
+      }
+    }
+    return try errno { () throws(ObjectError) in try found.withLock { $0 }.get() }
+  }
+
+  /// Reads at `offset`; returns the number of bytes.
+  fileprivate func read(
+    _ path: String, _ size: Int64, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(Errno) -> Int {
+    if buffer.count > ObjectDirectory.longRead
+      || offset == 0 && buffer.count <= ObjectDirectory.cell
+    {
+      return try unsafe readAtOnce(path, size, into: buffer, at: offset)
+    }
+    var done = 0
+    while done < buffer.count, offset + Int64(done) < size {
+      let place = offset + Int64(done)
+      let number = place / ObjectDirectory.blockSize
+      let begin = number * ObjectDirectory.blockSize
+      let bytes = try block(path, number, begin..<min(begin + ObjectDirectory.blockSize, size))
+      let from = Int(place - begin)
+      let count = min(buffer.count - done, bytes.count - from)
+      if count <= 0 { break }
+      unsafe bytes.withUnsafeBytes { bytes in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + count])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[from..<from + count]))
+      }
+      done += count
+    }
+    return done
+  }
+
+  private func readAtOnce(
+    _ path: String, _ size: Int64, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(Errno) -> Int {
+    let wanted = offset..<max(offset, min(size, offset + Int64(buffer.count)))
+    if wanted.isEmpty { return 0 }
+    let bytes = try errno { () throws(ObjectError) in
+      guard let loaded = try store.load(path, wanted, unless: nil) else {
+        throw .failed("no content")
+      }
+      return loaded.bytes
+    }
+    let count = min(bytes.count, buffer.count)
+    unsafe bytes.withUnsafeBytes { bytes in
+      unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    }
+    return count
+  }
+
+  private func block(
+    _ path: String, _ number: Int64, _ range: Range<Int64>
+  ) throws(Errno) -> [UInt8] {
+    try errno { () throws(ObjectError) in
+      try cache.bytes(BlockCache.Key(name: path, number: number)) { () throws(ObjectError) in
+        guard let loaded = try store.load(path, range, unless: nil) else {
+          throw .failed("no content")
+        }
+        return loaded.bytes
+      }
+    }
+  }
+
+  private func errno<Result>(_ body: () throws(ObjectError) -> Result) throws(Errno) -> Result {
+    do throws(ObjectError) { return try body() } catch { throw Errno(error) }
+  }
+
+  // MARK: Writing
+
+  package func makeDirectory(_ path: String) throws(Errno) { throw .readOnly }
+  package func rename(_ from: String, to: String) throws(Errno) { throw .readOnly }
+  package func remove(_ path: String) throws(Errno) { throw .readOnly }
+  package func syncDirectory(_ path: String) throws(Errno) { throw .readOnly }
+}
+
+extension ObjectDirectory.Listing {
+  fileprivate mutating func add(_ object: ListedObject) {
+    let parts = object.name.split(separator: "/")
+    if parts.count != 3 { return }
+    folders[String(parts[1]), default: [:]][String(parts[2])] = object.size
+    byteCount = byteCount.saturatingAdd(object.size)
+    count += 1
+  }
+}
+
+extension Errno {
+  fileprivate init(_ error: ObjectError) {
+    self =
+      switch error {
+      case .absent: .noEntry
+      case .refused: .accessDenied
+      case .unreachable: .timedOut
+      case .disk(let error): error
+      case .exists, .changed, .full, .damaged, .program, .stopped, .failed: .io
+      }
+  }
+}
+
+/// One file of such a store. Nobody locks it, and nobody writes to it here.
+private final class ObjectFile: StorageFile {
+  private let directory: ObjectDirectory
+  private let path: String
+  private let byteCount: Int64
+
+  init(_ directory: ObjectDirectory, _ path: String, _ byteCount: Int64) {
+    (self.directory, self.path, self.byteCount) = (directory, path, byteCount)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+    try unsafe directory.read(path, byteCount, into: buffer, at: offset)
+  }
+
+  func size() throws(Errno) -> Int64 { byteCount }
+
+  /// An object storage keeps no time of a segment's content.
+  func modificationTime() throws(Errno) -> Timestamp { Timestamp(seconds: 0) }
+
+  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) { throw .readOnly }
+  func sync() throws(Errno) { throw .readOnly }
+  func startWriteback() {}
+  func setModificationTime(_ time: Timestamp) throws(Errno) { throw .readOnly }
+  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {}
+  func unlock(offset: Int64, length: Int64) throws(Errno) {}
+}

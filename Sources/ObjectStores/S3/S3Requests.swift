@@ -1,0 +1,73 @@
+/// The fields of S3's heads that have a meaning here, all in lower case.
+package enum S3Field {
+  package static let tag = "etag"
+  package static let range = "content-range"
+  package static let date = "date"
+  /// SHA-256 of the content, as whoever saved the object stated it.
+  package static let digest = "x-amz-meta-sha256"
+}
+
+extension S3Call {
+  /// The request of S3 that a command means. Buckets are part of the path, which every server understands.
+  package init(_ command: RemoteCommand, _ server: RemoteServer) {
+    let bucket = "\(server.endpoint.path)/\(S3Text.encoded(server.bucket))"
+    func call(_ method: String, _ key: String) -> S3Call {
+      let path = "\(bucket)/\(S3Text.encoded(key, keepingSlashes: true))"
+      return S3Call(method: method, host: server.endpoint.authority, path: path)
+    }
+    switch command {
+    case .begin: self = call("HEAD", "")
+    case .save(let key, let condition, let digest):
+      self = call("PUT", key)
+      self.digest = digest
+      headers = [
+        S3Header("content-type", "application/octet-stream"),
+        S3Header(S3Field.digest, S3Text.hexadecimal(digest)),
+      ]
+      switch condition {
+      case .any: break
+      case .absent: headers.append(S3Header("if-none-match", "*"))
+      case .same(let version): headers.append(S3Header("if-match", version.text))
+      }
+    case .load(let key, let range, let known):
+      self = call("GET", key)
+      if let range {
+        headers.append(S3Header("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
+      }
+      if let known { headers.append(S3Header("if-none-match", known.text)) }
+    case .stat(let key): self = call("HEAD", key)
+    case .list(let prefix, let after):
+      self = S3Call(method: "GET", host: server.endpoint.authority, path: "\(bucket)/")
+      query = [("list-type", "2"), ("max-keys", "\(ObjectPage.limit)"), ("prefix", prefix)]
+      if let after { query.append(("start-after", after)) }
+    case .remove(let key): self = call("DELETE", key)
+    }
+  }
+
+  /// The address of the request.
+  package func url(_ endpoint: S3Endpoint) -> String {
+    "\(endpoint.scheme)://\(endpoint.authority)\(path)" + (query.isEmpty ? "" : "?\(queryText)")
+  }
+}
+
+extension RemoteReply {
+  /// Takes what a line of a response's head says, `name: value`. The first line of a response is its status,
+  /// and there may have been others before.
+  package mutating func take(line: [UInt8], date: (String) -> Int64?) {
+    let text = String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      self = RemoteReply()
+      return
+    }
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
+    let value = text[text.index(after: colon)...].filter { !$0.isNewline }.drop { $0 == " " }
+    switch text[..<colon].lowercased() {
+    case S3Field.tag: version = ObjectVersion(String(value))
+    case S3Field.range: size = value.split(separator: "/").last.flatMap { Int64($0) }
+    case S3Field.digest: digest = S3Text.bytes(hexadecimal: value)
+    case S3Field.date: self.date = date(String(value))
+    case "content-length" where size == nil: size = Int64(value)
+    default: break
+    }
+  }
+}

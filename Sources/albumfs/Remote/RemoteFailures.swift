@@ -1,0 +1,87 @@
+import ControlProtocol
+import ObjectStores
+
+extension Failure {
+  /// What went wrong with a file of a store in an object storage or a directory.
+  init(_ error: ObjectError, _ name: String, of place: String) {
+    let what = name.isEmpty ? place : "\(name) in \(place)"
+    self.init(Failure.kind(of: error), "\(what): \(error.reason)")
+  }
+
+  private static func kind(of error: ObjectError) -> Failure.Kind {
+    switch error {
+    case .refused: .remoteRefused
+    case .unreachable: .remoteUnreachable
+    case .full: .diskFull
+    case .damaged: .damaged
+    case .stopped: .interrupted
+    case .absent, .exists, .changed, .disk, .program, .failed: .other
+    }
+  }
+}
+
+extension ObjectError {
+  fileprivate var reason: String {
+    switch self {
+    case .absent: "it is not there."
+    case .exists: "it is there already."
+    case .changed: "another program has changed it meanwhile."
+    case .refused(let refusal): refusal.reason
+    case .full: "there is no room left."
+    case .unreachable(let hindrance):
+      hindrance.reason + " Run the same command again when the server can be reached: it continues."
+    case .damaged: "what arrives is not what was saved."
+    case .disk(let error): "\(error)."
+    case .program(let fault): fault.reason
+    case .stopped: "interrupted."
+    case .failed(let what): "the server does not keep to S3 (\(what))."
+    }
+  }
+}
+
+extension ObjectError.Refusal {
+  fileprivate var reason: String {
+    switch self {
+    case .credentials("none"):
+      "there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, put a profile into "
+        + "~/.aws/credentials, or give a command with --credentials-command."
+    case .credentials("malformed"):
+      "the access key or its secret has blanks or other characters that none has."
+    case .credentials("command"):
+      "the command for the credentials failed, or printed no JSON with AccessKeyId and SecretAccessKey."
+    case .credentials(let code): "the server refuses the credentials (\(code))."
+    case .permission:
+      "the credentials do not permit it. They need to read, write, list and delete there."
+    case .noBucket: "there is no such bucket. Make it first, with the tools of the provider."
+    case .region: "the bucket is in another region. Name it with --region."
+    case .clock: "the clock of this machine or of the server is wrong."
+    case .certificate: "the server's certificate cannot be trusted."
+    case .address: "its server has no valid address."
+    case .other(let status, let code):
+      "the server refuses it (\(code.isEmpty ? "status \(status)" : code))."
+    }
+  }
+}
+
+extension ObjectError.Hindrance {
+  fileprivate var reason: String {
+    switch self {
+    case .unresolved: "there is no server with that name, or no network."
+    case .noConnection: "the server cannot be reached."
+    case .slow: "the server sends nothing."
+    case .cut: "the connection to the server ends again and again."
+    case .status(let status): "the server is busy or out of order (status \(status))."
+    }
+  }
+}
+
+extension ObjectError.ProgramFault {
+  fileprivate var reason: String {
+    switch self {
+    case .start(let error): "albumfs-remote cannot be run: \(error)."
+    case .notLinked: "albumfs-remote needs libcurl: sudo apt install libcurl4"
+    case .confinement: "albumfs-remote cannot confine itself."
+    case .missing: "the program albumfs-remote is missing: install it beside albumfs."
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import AlbumSecrets
+package import ObjectStores
+import Posix
+
+/// An object storage in memory that does to its callers what networks and servers do.
+package final class MemoryObjectStore: ObjectStore {
+  /// What happens to one call.
+  package enum Fault: Sendable {
+    /// The server does nothing.
+    case lostRequest
+    /// The server does its part, and the caller does not learn it.
+    case lostReply
+    /// As `lostReply`; and the request arrives again behind the next one.
+    case doubled
+    /// What comes back is not what was saved.
+    case garbled
+    case error(ObjectError)
+  }
+
+  package enum Verb: Sendable, CaseIterable {
+    case save, load, stat, list, remove
+  }
+
+  private struct State {
+    var objects: [String: LoadedObject] = [:]
+    var count = 0
+    /// A save that arrives again.
+    var late: (String, [UInt8])?
+    var calls: [Verb: Int] = [:]
+  }
+
+  package let place = "memory"
+  private let state = Mutex(State(), rank: .test)
+  private let properties: ObjectStoreProperties
+  /// Decides on each call by its verb, its name and its number.
+  private let fault: @Sendable (Verb, String, Int) -> Fault?
+
+  package init(
+    checksContent: Bool = true,
+    fault: @escaping @Sendable (Verb, String, Int) -> Fault? = { _, _, _ in nil }
+  ) {
+    properties = ObjectStoreProperties(
+      createsIfAbsent: true, replacesIfSame: true, listsAtOnce: true, checksContent: checksContent)
+    self.fault = fault
+  }
+
+  package func calls(_ verb: Verb) -> Int { state.withLock { $0.calls[verb] ?? 0 } }
+
+  /// What is there, by name.
+  package var contents: [String: [UInt8]] { state.withLock { $0.objects.mapValues(\.bytes) } }
+
+  /// Changes an object behind its users' back.
+  package func damage(_ name: String) {
+    state.withLock { state in
+      guard var object = state.objects[name], !object.bytes.isEmpty else { return }
+      object.bytes[object.bytes.count / 2] ^= 1
+      state.objects[name] = object
+    }
+  }
+
+  // MARK: The verbs
+
+  @discardableResult
+  package func save(
+    _ name: String, _ bytes: [UInt8], _ condition: SaveCondition
+  ) throws(ObjectError) -> ObjectVersion {
+    try call(.save, name) { (state, isRepeated) throws(ObjectError) in
+      let present = state.objects[name]?.version
+      switch condition {
+      case .any: break
+      case .absent: if present != nil { throw .exists }
+      case .same(let known): if present != known { throw present == nil ? .absent : .changed }
+      }
+      state.count += 1
+      let version = ObjectVersion("\(state.count)")
+      state.objects[name] = LoadedObject(bytes: bytes, version: version)
+      if isRepeated { state.late = (name, bytes) }
+      return version
+    }
+  }
+
+  package func load(
+    _ name: String, _ range: Range<Int64>?, unless known: ObjectVersion?
+  ) throws(ObjectError) -> LoadedObject? {
+    let found = try call(.load, name) { (state, _) throws(ObjectError) in state.objects[name] }
+    guard var object = found else { throw .absent }
+    if object.version == known { return nil }
+    let size = Int64(object.bytes.count)
+    let wanted = (range ?? 0..<size).clamped(to: 0..<size)
+    object.bytes = Array(object.bytes[Int(wanted.lowerBound)..<Int(wanted.upperBound)])
+    return object
+  }
+
+  package func stat(_ name: String) throws(ObjectError) -> ObjectFacts? {
+    try call(.stat, name) { (state, _) throws(ObjectError) in
+      state.objects[name].map { object in
+        ObjectFacts(
+          size: Int64(object.bytes.count), version: object.version,
+          digest: SHA256.hash(object.bytes))
+      }
+    }
+  }
+
+  package func list(_ prefix: String, after: String?) throws(ObjectError) -> ObjectPage {
+    try call(.list, prefix) { (state, _) throws(ObjectError) in
+      let names = state.objects.keys.filter { $0.hasPrefix(prefix) && $0 > (after ?? "") }.sorted()
+      let page = names.prefix(ObjectPage.limit).map { name in
+        ListedObject(
+          name: name, size: Int64(state.objects[name]!.bytes.count),
+          version: state.objects[name]!.version)
+      }
+      return ObjectPage(objects: page, isComplete: page.count == names.count)
+    }
+  }
+
+  package func remove(_ name: String) throws(ObjectError) {
+    try call(.remove, name) { (state, _) throws(ObjectError) in state.objects[name] = nil }
+  }
+
+  package func settle() {}
+
+  package func probe() -> ObjectStoreProperties { properties }
+
+  private func call<Result>(
+    _ verb: Verb, _ name: String,
+    _ body: (inout sending State, _ isRepeated: Bool) throws(ObjectError) -> Result
+  ) throws(ObjectError) -> Result {
+    let number = state.withLock { state in
+      state.calls[verb, default: 0] += 1
+      return state.calls.values.reduce(0, +)
+    }
+    let fault = fault(verb, name, number)
+    if case .error(let error) = fault { throw error }
+    if case .lostRequest = fault { throw .unreachable(.cut) }
+    let result: Swift.Result<Result, ObjectError> = state.withLock { state in
+      let late = state.late
+      state.late = nil
+      defer {
+        if let (name, bytes) = late {
+          state.count += 1
+          state.objects[name] = LoadedObject(bytes: bytes, version: ObjectVersion("\(state.count)"))
+        }
+      }
+      var isDoubled = false
+      if case .doubled = fault { isDoubled = true }
+      do throws(ObjectError) { return .success(try body(&state, isDoubled)) } catch {
+        return .failure(error)
+      }
+    }
+    switch fault {
+    case .lostReply, .doubled: throw .unreachable(.cut)
+    case .garbled: throw .damaged
+    default: return try result.get()
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import AlbumTestSupport
+import ObjectStores
+import Posix
+import Testing
+
+/// A store behind an object storage reads like one in a directory, with few requests and bounded memory.
+@Suite(.timeLimit(.minutes(10))) struct ObjectDirectoryTests {
+  private static let mebibyte = 1 << 20
+  private static let first = "segments/0a/0a000000000000000000000000000001"
+  private static let second = "segments/ff/ff000000000000000000000000000002"
+
+  private static func bytes(_ count: Int, _ seed: UInt64) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    let piece = (0..<4099).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    return (0..<count / piece.count + 1).flatMap { _ in piece }.prefix(count) + []
+  }
+
+  private static func fill(_ store: MemoryObjectStore) throws {
+    try store.save(first, bytes(4 * mebibyte, 1), .any)
+    try store.save(second, bytes(3 * mebibyte + 5, 2), .any)
+    try store.save("keys", bytes(5000, 3), .any)
+    try store.save("albumfs.conf", [1, 2, 3], .any)
+  }
+
+  @Test func everyPartReadsAsItWasSaved() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    var random = SeededRandom()
+    for (name, bytes) in store.contents {
+      let file = try directory.open(name, .read)
+      #expect(try file.size() == Int64(bytes.count))
+      for _ in 0..<30 {
+        let offset = Int.random(in: 0...bytes.count, using: &random)
+        let count = Int.random(in: 0...Self.mebibyte, using: &random)
+        let found = try file.bytes(at: Int64(offset), count: count)
+        #expect(found == Array(bytes[offset..<min(offset + count, bytes.count)]), "\(random.seed)")
+      }
+      #expect(try file.bytes(at: Int64(bytes.count) + 7, count: 10).isEmpty)
+    }
+    #expect(try directory.list("segments") == ["0a", "ff"])
+    #expect(try directory.list("segments/0a") == [String(Self.first.suffix(32))])
+    #expect(Set(try directory.list("")) == ["albumfs.conf", "keys", "segments"])
+    #expect(throws: Errno.noEntry) { try directory.open("albumfs.conf.bak", .read) }
+    #expect(throws: Errno.noEntry) { try directory.open(Self.first + "0", .read) }
+  }
+
+  /// What was read once costs no request, and the store is listed once.
+  @Test func nothingIsLoadedTwice() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    let file = try directory.open(Self.first, .read)
+    _ = try directory.open(Self.second, .read)
+    #expect(store.calls(.list) == 16)
+    for _ in 0..<3 { _ = try file.bytes(at: 10, count: 2 * Self.mebibyte) }
+    #expect(store.calls(.load) == 3)
+    inLanes(8, Array(0..<64)) { _ in
+      do throws(Errno) { _ = try file.bytes(at: Int64(3 * Self.mebibyte), count: 100) } catch {
+        Issue.record("\(error)")
+      }
+    }
+    #expect(store.calls(.load) == 4 && store.calls(.list) == 16)
+    // A small file takes one request.
+    _ = try directory.contents(of: "keys", limit: 10_000)
+    #expect(store.calls(.load) == 5 && store.calls(.stat) == 0)
+  }
+
+  /// A mount reads whole journals, and of other segments the first cell: each is one request of just that.
+  @Test func aLongReadAndASealTakeOneRequestEach() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    let content = Self.bytes(4 * Self.mebibyte, 1)
+    let file = try directory.open(Self.first, .read)
+    #expect(try file.bytes(at: 0, count: content.count + 100) == content)
+    #expect(try file.bytes(at: 0, count: 256) == Array(content[..<256]))
+    #expect(
+      try file.bytes(at: 4096, count: 3 * Self.mebibyte)
+        == Array(content[4096...].prefix(3 * Self.mebibyte)))
+    #expect(store.calls(.load) == 3)
+    #expect(try file.bytes(at: Int64(content.count) + 1, count: 3 * Self.mebibyte).isEmpty)
+  }
+
+  /// However much is read, the cache has a limit.
+  @Test func theCacheIsBounded() throws {
+    let store = MemoryObjectStore()
+    let content = Self.bytes(4 * Self.mebibyte, 4)
+    let names = (0..<40).map {
+      "segments/00/00" + String(repeating: "\($0 % 10)", count: 29) + "\($0 / 10)"
+    }
+    for name in names { try store.save(name, content, .any) }
+    let directory = ObjectDirectory(store)
+    func read(_ name: String) throws {
+      let file = try directory.open(name, .read)
+      for number in 0..<4 {
+        _ = try file.bytes(at: Int64(number * Self.mebibyte), count: Self.mebibyte)
+      }
+    }
+    for name in names { try read(name) }
+    let loads = store.calls(.load)
+    // The first is gone, the last is there.
+    try read(names[39])
+    #expect(store.calls(.load) == loads)
+    try read(names[0])
+    #expect(store.calls(.load) == loads + 4)
+  }
+
+  /// A failure is an error of that read, and not of the next one.
+  @Test func aNetworkThatComesBackIsUsedAgain() throws {
+    let isAway = Mutex(false, rank: .test)
+    let store = MemoryObjectStore { verb, _, _ in
+      isAway.withLock { $0 } && verb == .load ? .error(.unreachable(.noConnection)) : nil
+    }
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    let file = try directory.open(Self.first, .read)
+    isAway.withLock { $0 = true }
+    #expect(throws: Errno.timedOut) { try file.bytes(at: 0, count: 10) }
+    isAway.withLock { $0 = false }
+    #expect(try file.bytes(at: 0, count: 10) == Array(Self.bytes(10, 1)))
+  }
+
+  @Test func nothingIsWritten() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let before = store.contents
+    let directory = ObjectDirectory(store)
+    #expect(throws: Errno.readOnly) { try directory.open("keys", .readWrite) }
+    #expect(throws: Errno.readOnly) { try directory.open("new", .createNew) }
+    #expect(throws: Errno.readOnly) { try directory.remove("keys") }
+    #expect(throws: Errno.readOnly) { try directory.rename("keys", to: "other") }
+    #expect(throws: Errno.readOnly) { try directory.makeDirectory("segments/01") }
+    let file = try directory.open("keys", .read)
+    #expect(throws: Errno.readOnly) { try file.writeAll([1]) }
+    #expect(store.contents == before)
+  }
+}

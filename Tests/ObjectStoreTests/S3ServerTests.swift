@@ -1,0 +1,131 @@
+import AlbumModel
+import AlbumTestSupport
+import Foundation
+import ObjectStores
+import Posix
+import Testing
+
+/// A real server, and networks and users that fail in front of it.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct S3ServerTests {
+  /// Each fault in front of each verb: the result is the same as without.
+  @Test(arguments: ["503", "lost", "reset", "cut"])
+  func aFaultOfTheNetworkChangesNoResult(fault: String) throws {
+    let server = try ObjectServer.shared()
+    let network = try FaultyNetwork(to: server)
+    let store = try server.store(server.makeBucket(), authority: network.authority)
+    let bytes = [UInt8](repeating: 7, count: 300_000)
+    try network.expect(["PUT \(fault)"])
+    let version = try store.save("keys", bytes, .absent)
+    try network.expect(["HEAD \(fault)"])
+    #expect(try store.stat("keys")?.version == version)
+    try network.expect(["GET \(fault)"])
+    #expect(try store.load("keys") == bytes)
+    try network.expect(["GET \(fault)"])
+    #expect(try store.load("keys", 1000..<200_000, unless: nil)?.bytes.count == 199_000)
+    try network.expect(["PUT \(fault)"])
+    let next = try store.save("keys", bytes + [1], .same(version))
+    #expect(next != version)
+    try network.expect(["GET \(fault)"])
+    #expect(try store.list("", after: nil).objects.map(\.name) == ["keys"])
+    try network.expect(["DELETE \(fault)"])
+    try store.remove("keys")
+    #expect(try store.stat("keys") == nil)
+  }
+
+  /// A connection that hangs is given up, and the request is made again.
+  @Test func aHangingConnectionIsGivenUp() throws {
+    let server = try ObjectServer.shared()
+    let network = try FaultyNetwork(to: server)
+    var options = S3StoreOptions()
+    options.stallSeconds = 1
+    let store = try server.store(
+      server.makeBucket(), authority: network.authority, options: options)
+    try network.expect(["PUT hold", "GET hold"])
+    try store.save("keys", [1, 2], .absent)
+    #expect(try store.load("keys") == [1, 2])
+  }
+
+  @Test func refusalsAreNamed() throws {
+    let server = try ObjectServer.shared()
+    let bucket = try server.makeBucket()
+    let stranger = try server.store(bucket, secretKey: "wrong")
+    #expect(throws: ObjectError.refused(.credentials("SignatureDoesNotMatch"))) {
+      try stranger.load("keys")
+    }
+    #expect(throws: ObjectError.refused(.noBucket)) {
+      try server.store("no-such-bucket").load("keys")
+    }
+    var options = S3StoreOptions()
+    options.patience = .zero
+    let nobody = try server.store(bucket, authority: "127.0.0.1:1", options: options)
+    #expect(throws: ObjectError.unreachable(.noConnection)) { try nobody.load("keys") }
+    // The second attempt of the same program says the same as the first one.
+    options.patience = .milliseconds(200)
+    let nowhere = try server.store(bucket, authority: "nowhere.invalid", options: options)
+    #expect(throws: ObjectError.unreachable(.unresolved)) { try nowhere.load("keys") }
+  }
+
+  /// The clock of this machine is hours ahead or behind: the server's counts.
+  @Test(arguments: [-7200, 7200]) func aWrongClockDoesNoHarm(seconds: Int64) throws {
+    let server = try ObjectServer.shared()
+    var options = S3StoreOptions()
+    options.clock = { SystemClock.wall().seconds + seconds }
+    let store = try server.store(server.makeBucket(), options: options)
+    try store.save("keys", [1], .absent)
+    #expect(try store.load("keys") == [1])
+  }
+
+  /// The program that speaks to servers is killed: the request is made again by another one.
+  @Test func aKilledProgramIsReplaced() throws {
+    let server = try ObjectServer.shared()
+    let killed = Mutex(0, rank: .test)
+    let credentials = S3Credentials(
+      accessKey: ObjectServer.accessKey, secretKey: ObjectServer.secretKey, sessionToken: nil)!
+    let store = S3Store(
+      S3Place("s3://\(try server.makeBucket())")!,
+      endpoint: S3Endpoint("http://\(server.authority)")!,
+      region: "us-east-1", credentials: { _ in credentials },
+      lane: { () throws(LaneFault) in
+        let program = killed.withLock { number in
+          number += 1
+          return number < 3 ? "/bin/false" : Command.builtPath("albumfs-remote")
+        }
+        return try RemoteProcess(program: program)
+      })
+    try store.save("keys", [1], .absent)
+    #expect(try store.load("keys") == [1] && killed.withLock { $0 } == 3)
+  }
+
+  @Test func aMissingProgramIsNamed() throws {
+    let lanes: [(String?, ObjectError.ProgramFault)] = [
+      (nil, .missing), ("/no/such/program", .start(.noEntry)),
+    ]
+    for (program, fault) in lanes {
+      let store = S3Store(
+        S3Place("s3://b")!, endpoint: S3Endpoint("http://127.0.0.1:1")!, region: "r",
+        credentials: { _ in S3Credentials(accessKey: "a", secretKey: "s", sessionToken: nil)! },
+        lane: { () throws(LaneFault) in try RemoteProcess(program: program) })
+      #expect(throws: ObjectError.program(fault)) { try store.load("keys") }
+    }
+  }
+
+  /// A name with characters that mean something in addresses and in XML is one name all the way.
+  @Test func everyPrefixIsAPrefix() throws {
+    let server = try ObjectServer.shared()
+    let bucket = try server.makeBucket()
+    for prefix in ["a b", "ü", "x&y<z>", "100%", "a+b", "'q'", "s/u/b"] {
+      let credentials = S3Credentials(
+        accessKey: ObjectServer.accessKey, secretKey: ObjectServer.secretKey, sessionToken: nil)!
+      let store = S3Store(
+        try #require(S3Place("s3://\(bucket)/\(prefix)")),
+        endpoint: S3Endpoint("http://\(server.authority)")!, region: "us-east-1",
+        credentials: { _ in credentials },
+        lane: { () throws(LaneFault) in
+          try RemoteProcess(program: Command.builtPath("albumfs-remote"))
+        })
+      try store.save("keys", Array(prefix.utf8), .absent)
+      #expect(try store.load("keys") == Array(prefix.utf8))
+      #expect(try store.listAll("").map(\.name) == ["keys"], "\(prefix)")
+    }
+  }
+}
