@@ -158,8 +158,13 @@ let package = Package(
     library("PhotoGroups", ["AlbumModel", "FileKinds"]),
     // Kinds of pictures that no library decodes.
     library("PictureDecoders"),
+    // Spellings of texts.
+    library("UnicodeForms", ["CUtf8proc"]),
+    // What words find which photos.
+    library("PhotoSearch", ["AlbumModel", "FileKinds", "UnicodeForms"]),
     library(
-      "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
+      "AlbumSecrets",
+      ["CSodium", "CZxcvbn", "UnicodeForms", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
       "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
     library(
@@ -223,7 +228,8 @@ let package = Package(
       [
         "AlbumModel", "FileKinds", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumCheck", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon",
-        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "Fetching", arguments, logging,
+        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "PhotoSearch", "Fetching",
+        arguments, logging,
       ]),
 
     // The gallery for browsers: a process of its own, without keys. It works on mounted spaces by ordinary
@@ -236,7 +242,7 @@ let package = Package(
       "Gallery",
       [
         "AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
-        "PictureMetadata",
+        "PictureMetadata", "PhotoSearch",
         "CQRencode", "CArchive", "CCrypto", "CGalleryPages", hummingbird, hummingbirdCore, nio,
         nioPosix, nioHTTP1, nioTLS, nioSSL,
         nioHTTP2,
@@ -258,6 +264,7 @@ let package = Package(
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
     tests("PhotoGroupsTests", ["AlbumModel", "PhotoGroups"]),
+    tests("PhotoSearchTests", ["AlbumModel", "PhotoSearch"]),
     tests("FileKindsTests", ["FileKinds", "PictureMetadata"]),
     tests(
       "PictureMetadataTests", ["AlbumModel", "FileKinds", "PictureMetadata", "AlbumTestSupport"]),
