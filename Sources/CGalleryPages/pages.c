@@ -96,6 +96,12 @@ static const unsigned char reception_js[] = {
 static const unsigned char scrubber_js[] = {
 #embed "../Gallery/Pages/scrubber.js"
 };
+static const unsigned char search_view_js[] = {
+#embed "../Gallery/Pages/search-view.js"
+};
+static const unsigned char search_css[] = {
+#embed "../Gallery/Pages/search.css"
+};
 static const unsigned char selection_js[] = {
 #embed "../Gallery/Pages/selection.js"
 };
@@ -137,6 +143,9 @@ static const unsigned char upload_css[] = {
 };
 static const unsigned char viewer_info_js[] = {
 #embed "../Gallery/Pages/viewer-info.js"
+};
+static const unsigned char viewer_notes_js[] = {
+#embed "../Gallery/Pages/viewer-notes.js"
 };
 static const unsigned char viewer_css[] = {
 #embed "../Gallery/Pages/viewer.css"
@@ -186,6 +195,8 @@ static const struct {
     {"pictures.js", pictures_js, sizeof pictures_js},
     {"reception.js", reception_js, sizeof reception_js},
     {"scrubber.js", scrubber_js, sizeof scrubber_js},
+    {"search-view.js", search_view_js, sizeof search_view_js},
+    {"search.css", search_css, sizeof search_css},
     {"selection.js", selection_js, sizeof selection_js},
     {"session.js", session_js, sizeof session_js},
     {"slide.js", slide_js, sizeof slide_js},
@@ -200,6 +211,7 @@ static const struct {
     {"upload-transport.js", upload_transport_js, sizeof upload_transport_js},
     {"upload.css", upload_css, sizeof upload_css},
     {"viewer-info.js", viewer_info_js, sizeof viewer_info_js},
+    {"viewer-notes.js", viewer_notes_js, sizeof viewer_notes_js},
     {"viewer.css", viewer_css, sizeof viewer_css},
     {"viewer.js", viewer_js, sizeof viewer_js},
     {"virtual-list.js", virtual_list_js, sizeof virtual_list_js},

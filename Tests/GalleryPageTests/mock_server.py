@@ -20,6 +20,7 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
 
 import argparse
 import base64
+import calendar
 import hashlib
 import json
 import math
@@ -115,6 +116,14 @@ class Photo:
         self.bytes = 3_000_000 + number * 7919 % 4_000_000
         self.rotation, self.thumb, self.hidden = 0, -1 if kind == "other" else 1, False
         self.content = None
+        self.duration = 75 if kind == "video" else 0
+        self.favourite, self.caption, self.tags, self.rating, self.original = False, None, [], None, taken
+
+    def is_found(self, space, words):
+        """A search as the server's, of words alone."""
+        text = f"{self.name} {space.albums[self.album].name} {self.caption or ''} {' '.join(self.tags)}".lower()
+        parts = re.split(r"\W+", text) + ["type:" + self.kind] + ["type:favourite"] * self.favourite
+        return bool(words) and all(any(part.startswith(word) for part in parts) for word in words)
 
     @property
     def upright(self):
@@ -139,6 +148,8 @@ class Photo:
                 "camera": "Fujifilm X-T5" if self.number % 3 else None,
                 "lens": "XF 16-80mm f/4" if self.number % 3 else None, "exposure": 0.008, "aperture": 5.6, "iso": 200,
                 "focalLength": 23.3, "focalLength35": 35, "rotation": self.rotation, "path": path,
+                "favourite": self.favourite, "caption": self.caption, "tags": self.tags, "people": [],
+                "rating": self.rating, "latitude": None, "longitude": None, "duration": self.duration or None,
                 "thumb": self.thumb}
 
 
@@ -198,9 +209,11 @@ class Space:
                 photos = sorted((p for p in self.albums[key[1]].photos if not p.hidden), key=lambda p: natural(p.name))
             else:
                 photos = [p for album in self.albums.values() if not album.hidden for p in album.photos if not p.hidden]
+                if key[0] == "search":
+                    photos = [p for p in photos if p.is_found(self, key[1].lower().split())]
                 if key[1] == "recent":
                     photos.sort(key=lambda p: -p.modified)
-                if key[1] == "date":
+                if key[1] == "date" or key[0] == "search":
                     photos.sort(key=lambda p: -(p.taken if p.taken is not None else p.modified))
             self.listings[key] = photos
             return photos
@@ -345,7 +358,7 @@ class Handler(BaseHTTPRequestHandler):
     def handle_request(self):
         self.cached = None
         url = urllib.parse.urlsplit(self.path)
-        self.query = {key: value[0] for key, value in urllib.parse.parse_qs(url.query).items()}
+        self.query = {key: value[0] for key, value in urllib.parse.parse_qs(url.query, keep_blank_values=True).items()}
         try:
             if not url.path.startswith("/api/"):
                 return self.mock() if url.path == "/mock" else self.page(url.path)
@@ -486,7 +499,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def list_photos(self):
         space = self.space
-        key = ("album", self.query["album"]) if "album" in self.query else ("view", self.query["view"])
+        key = next((name, self.query[name]) for name in ("album", "search", "view") if name in self.query)
         if key[0] == "album" and (key[1] not in space.albums or space.albums[key[1]].hidden):
             raise Refused(404, "unknown")
         revision, photos = str(space.revision), space.listing(key)
@@ -497,7 +510,8 @@ class Handler(BaseHTTPRequestHandler):
             "id": [p.id for p in part], "name": [p.name for p in part], "kind": [p.kind for p in part],
             "width": [p.upright[0] for p in part], "height": [p.upright[1] for p in part],
             "taken": [p.taken for p in part], "modified": [p.modified for p in part],
-            "size": [p.bytes for p in part], "album": [p.album for p in part], "thumb": [p.thumb for p in part]})
+            "size": [p.bytes for p in part], "album": [p.album for p in part], "duration": [p.duration for p in part],
+            "favourite": [int(p.favourite) for p in part], "thumb": [p.thumb for p in part]})
 
     def thumbnail(self, space, identifier):
         photo = space.photos.get(identifier)
@@ -528,8 +542,22 @@ class Handler(BaseHTTPRequestHandler):
             photo.name = asked["name"]
         if "rotation" in asked:
             photo.rotation, photo.thumb = asked["rotation"], photo.thumb + 1
+        for name in ("favourite", "caption", "tags", "rating"):
+            setattr(photo, name, asked.get(name, getattr(photo, name)))
+        if "taken" in asked:
+            time_of = asked["taken"]
+            photo.taken = photo.original if time_of is None else calendar.timegm(
+                time.strptime(time_of, "%Y-%m-%dT%H:%M:%S"))
         space.touch([photo.album])
         self.send(200, photo.describe(space))
+
+    def favourites(self):
+        space, asked = self.write(), self.json()
+        photos = [space.photos[identifier] for identifier in asked["ids"]]
+        for photo in photos:
+            photo.favourite = asked["on"]
+        space.touch({photo.album for photo in photos})
+        self.send(200, {"count": len(photos)})
 
     def preview(self, identifier):
         photo = self.space.photos[identifier]
@@ -789,6 +817,7 @@ ROUTES = [
     ("POST", f"/api/albums/{ID}/delete", Handler.delete_album), ("POST", f"/api/albums/{ID}", Handler.change_album),
     ("GET", "/api/photos", Handler.list_photos), ("GET", "/api/thumbs", Handler.thumbs),
     ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
+    ("POST", "/api/favourites", Handler.favourites),
     ("GET", f"/api/preview/{ID}", Handler.preview), ("GET", f"/api/original/{ID}", Handler.original),
     ("GET", f"/api/video/{ID}", Handler.video), ("GET", "/api/changes", Handler.changes),
     ("POST", "/api/imports", Handler.load), ("POST", "/api/jobs", Handler.create_job), ("GET", f"/api/jobs/{ID}", Handler.job),

@@ -915,6 +915,129 @@ def days_are_selected_whole_and_the_strip_of_years_goes_to_a_date(person):
 
 
 @test(mock=True)
+def photos_are_found_while_a_person_types(person):
+    page = person.page
+    person.enter()
+    page.keyboard.press("/")
+    field = page.locator(".search input")
+    expect(field).to_be_focused()
+    expect(page.locator(".empty h2")).to_have_text("Type what you remember")
+    page.keyboard.type("oslo")
+    expect(page.locator(".card-name")).to_have_text("Oslo")
+    page.wait_for_selector(".tile")
+    person.keep("search")
+    name = page.locator(".tile").nth(2).get_attribute("aria-label").split(".")[0]
+    page.keyboard.type(f" {name}".lower())
+    expect(page.locator(".card")).to_have_count(0)
+    person.tiles(1)
+    expect(page.locator(".tile")).to_have_attribute("aria-label", re.compile(name))
+    # The viewer goes through what was found, and the way back leads to it.
+    person.press(".tile")
+    page.wait_for_selector(".viewer")
+    page.keyboard.press("Escape")
+    expect(field).to_have_value(f"oslo {name}".lower())
+    person.place(0)
+    page.go_back()
+    expect(field).to_have_value(f"oslo {name}".lower())
+    person.tiles(1)
+    field.fill("nothingofthekind")
+    expect(page.locator(".empty h2")).to_have_text("Nothing found")
+    field.fill("")
+    person.press(".chip:text-is('Videos')")
+    page.wait_for_selector(".tile.video")
+    expect(page.locator(".tile.photo")).to_have_count(0)
+    assert page.evaluate("() => location.href") == person.url, "the browser keeps no words"
+
+
+@test(mock=True)
+def a_star_marks_favourites_on_tiles_in_the_viewer_and_for_a_selection(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    first = page.locator(".tile").first
+    first.hover()
+    first.locator(".tile-star").click()
+    expect(page.locator(".tile.favourite")).to_have_count(1)
+    expect(first).to_have_attribute("aria-label", re.compile(r", Favourite$"))
+    person.press(".tile >> nth=1")
+    star = page.locator(".viewer-actions [title=Favourite]")
+    expect(star).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("f")
+    expect(star).to_have_attribute("aria-pressed", "true")
+    person.keep("star")
+    page.keyboard.press("Escape")
+    expect(page.locator(".tile.favourite")).to_have_count(2)
+    for number in (1, 2, 3):
+        page.locator(".tile").nth(number).click(modifiers=["Control"])
+    person.press(".selection-bar [title=Favourite]")
+    expect(page.locator(".tile.favourite")).to_have_count(4)
+    page.keyboard.press("Escape")
+    person.place(4)
+    expect(page.locator("h1 .crumb-here")).to_have_text("Favourites")
+    person.tiles(4)
+    person.keep("favourites")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("f")
+    expect(page.locator(".empty p")).to_have_text("Photos with a star appear here.")
+
+
+@test(mock=True)
+def caption_tags_stars_and_date_are_changed_beside_a_photo(person):
+    page = person.page
+    person.enter()
+    person.open_album("Garden 10")
+    person.press(".tile.photo")
+    page.keyboard.press("i")
+    info = page.locator(".viewer-info")
+    info.locator("textarea").fill("The pond in May")
+    info.locator("[placeholder^=Tags]").fill("pond, frogs, pond")
+    info.locator("[title='4 stars']").click()
+    expect(info.locator(".stars .lit")).to_have_count(4)
+    info.locator("[title='Correct the date']").click()
+    info.locator("[type=datetime-local]").fill("2019-06-05T12:33")
+    person.keep("notes")
+    info.locator("text=Save").click()
+    expect(info).to_contain_text("5 June 2019 at 12:33")
+    # It is on the server, and found by it.
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(info.locator("textarea")).to_have_value("The pond in May")
+    expect(info.locator("[placeholder^=Tags]")).to_have_value("pond, frogs")
+    expect(info.locator(".stars .lit")).to_have_count(4)
+    # Keys that a person types into a field belong to it.
+    info.locator("textarea").click()
+    page.keyboard.type("f i")
+    expect(info.locator("textarea")).to_have_value(re.compile("f i"))
+    expect(page.locator(".viewer-actions [title=Favourite]")).to_have_attribute("aria-pressed", "false")
+    info.locator("[title='4 stars']").click()
+    expect(info.locator(".stars .lit")).to_have_count(0)
+    info.locator("[title='Correct the date']").click()
+    info.locator("text=Original date").click()
+    expect(info).not_to_contain_text("5 June 2019")
+    page.keyboard.press("Escape")
+    person.press("nav button >> nth=5")
+    page.keyboard.type("pond may")
+    person.tiles(1)
+
+
+@test(PHONE, mock=True)
+def a_phone_finds_photos_in_german(person):
+    page = person.page
+    person.enter()
+    person.press("nav button:visible >> nth=4")
+    expect(page.locator("h1 .crumb-here")).to_have_text("Suche")
+    person.press(".chip:text-is('Videos')")
+    page.wait_for_selector(".tile.video")
+    person.keep("search-phone")
+    person.press(".tile")
+    page.wait_for_selector(".viewer")
+    person.press(".viewer-actions [title=Favorit]")
+    person.press(".viewer-actions [title=Informationen]")
+    page.wait_for_selector(".viewer-info dl")
+    person.keep("info-phone")
+
+
+@test(mock=True)
 def a_hundred_thousand_photos_scroll_with_few_elements(person):
     page = person.page
     person.enter("many")

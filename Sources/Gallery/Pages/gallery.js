@@ -5,6 +5,7 @@
 
 import { Actions, attempt } from "./actions.js";
 import { pickAlbum } from "./album-picker.js";
+import { post } from "./api.js";
 import { AlbumCards, describeLibrary, emptyNote, labelledButton } from "./albums-view.js";
 import { Navigation, SelectionBar, TopBar } from "./bars.js";
 import { closeDialogs } from "./dialogs.js";
@@ -13,7 +14,8 @@ import { DropZone } from "./drop-zone.js";
 import { back, followHistory, forgetHistory, go, here, replace } from "./history.js";
 import { Jobs } from "./jobs.js";
 import { Library } from "./library.js";
-import { PhotosView } from "./photos-view.js";
+import { favourites, PhotosView } from "./photos-view.js";
+import { SearchField } from "./search-view.js";
 import { Selection } from "./selection.js";
 import { language, setLanguage, t } from "./texts.js";
 import { Thumbnails } from "./thumbnails.js";
@@ -60,6 +62,8 @@ export class Gallery {
   #photos = null;
   /** @type {AlbumCards | null} */
   #albums = null;
+  /** @type {SearchField | null} */
+  #search = null;
   /** @type {Viewer | null} */
   #viewer = null;
   #viewerIndex = 0;
@@ -118,7 +122,7 @@ export class Gallery {
       albumName: () => this.library.album(this.uploads.album ?? "")?.name ?? null,
     });
     return {
-      navigation: new Navigation((view) => go({ view })),
+      navigation: new Navigation((view) => go(view === "search" ? { view, text: "" } : { view })),
       top: new TopBar(this.#lock),
       selection: new SelectionBar({
         clear: () => this.selection.clear(),
@@ -164,7 +168,7 @@ export class Gallery {
     }
     this.selection.clear();
     this.#show(entry);
-    this.#parts.top.focusTitle();
+    if (entry.route.view !== "search" || entry.route.text !== "") this.#parts.top.focusTitle();
   }
 
   #leaveView() {
@@ -173,7 +177,8 @@ export class Gallery {
     this.#shell.inert = false;
     this.#photos?.remove();
     this.#albums?.remove();
-    this.#photos = this.#albums = null;
+    this.#search?.remove();
+    this.#photos = this.#albums = this.#search = null;
     this.#main.replaceChildren();
     document.documentElement.classList.remove("viewing");
   }
@@ -217,8 +222,7 @@ export class Gallery {
    */
   #showPhotos(route, scroll) {
     scrollTo({ top: 0 });
-    const query = route.view === "album" ? { album: route.album } : { view: route.view };
-    this.#photos = new PhotosView(this, query, {
+    this.#photos = new PhotosView(this, queryOf(route), {
       scroll,
       open: (index) => {
         this.#viewerIndex = index;
@@ -228,7 +232,16 @@ export class Gallery {
       openAlbum: (album) => go({ view: "album", album }),
       counted: () => this.#count(),
     });
-    fill(this.#main, this.#photos.element);
+    if (route.view === "search") {
+      this.#search = new SearchField(route.text, (text) => {
+        // The way back leads to what was typed last.
+        route.text = text;
+        this.selection.clear();
+        this.#photos?.find(text);
+      });
+    }
+    fill(this.#main, this.#search?.element, this.#photos.element);
+    if (route.view === "search" && route.text === "") this.#search?.focus();
     void this.#photos.load();
   }
 
@@ -236,7 +249,8 @@ export class Gallery {
   #describe() {
     const { route } = here();
     const texts = /** @type {const} */ ({
-      albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate",
+      albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate", favourites: "favourites",
+      search: "search",
     });
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
@@ -311,9 +325,38 @@ export class Gallery {
       { icon: "download", label: t("download"), run: () => void actions.downloadPhotos(selection.ids) },
       { icon: "move", label: t("move"), hidden: fixed, run: () => void transfer("move") },
       { icon: "copy", label: t("copy"), hidden: fixed, run: () => void transfer("copy") },
+      { icon: "star", label: t("favourite"), hidden: fixed, run: () => void this.star(selection.ids) },
       { icon: "remove", label: t("delete"), hidden: fixed, danger: true,
         run: () => void this.#deleteSelected() },
     ]);
+  }
+
+  /**
+   * Makes photos favourites; where all are, none of them is any more.
+   * @param {string[]} ids
+   */
+  async star(ids) {
+    const listing = this.#photos?.listing;
+    if (!listing || this.library.readOnly || ids.length === 0) return;
+    const places = ids.map((id) => listing.indexOf(id)).filter((index) => index >= 0);
+    const on = places.some((index) => listing.favourites[index] === 0);
+    const before = places.map((index) => listing.favourites[index]);
+    for (const index of places) listing.favourites[index] = on ? 1 : 0;
+    this.#drawStars();
+    await attempt(async () => {
+      try {
+        await post("/api/favourites", { ids, on });
+      } catch (error) {
+        places.forEach((index, at) => (listing.favourites[index] = before[at]));
+        this.#drawStars();
+        throw error;
+      }
+    });
+  }
+
+  #drawStars() {
+    this.#photos?.grid.drawStars();
+    this.#viewer?.drawStar();
   }
 
   #selectAll() {
@@ -360,6 +403,8 @@ export class Gallery {
         remove: (photo) => void this.actions.deletePhotos([photo.id]).then(() => this.#refresh()),
         makeCover: (photo) => this.actions.makeCover(photo),
         rotate: (photo) => this.#rotate(photo),
+        star: (photo) => void this.star([photo.id]),
+        dated: () => void this.#photos?.load(),
         rename: async (photo) => {
           if (await this.actions.renamePhoto(photo)) await this.#photos?.load();
         },
@@ -440,13 +485,41 @@ export class Gallery {
     if (event.key === "Escape" && this.selection.active) this.selection.clear();
     else if (event.key === "a" && control && this.#photos) this.#selectAll();
     else if (event.key === "Delete" && this.selection.size > 0) void this.#deleteSelected();
+    else if (event.key === "f" && !control && this.#photos) this.#starByKey();
+    else if (event.key === "/" && !control) this.#goToSearch();
     else return;
     event.preventDefault();
   };
 
+  /** Marks what is selected, or the photo with the focus. */
+  #starByKey() {
+    const { grid } = this.#photos ?? {};
+    const focused = grid?.element.contains(document.activeElement) ? grid.currentId : undefined;
+    void this.star(this.selection.size > 0 ? this.selection.ids : focused === undefined ? [] : [focused]);
+  }
+
+  #goToSearch() {
+    if (here().route.view === "search") this.#search?.focus();
+    else go({ view: "search", text: "" });
+  }
+
   #askToStay = (/** @type {BeforeUnloadEvent} */ event) => {
     if (this.uploads.isRunning) event.preventDefault();
   };
+}
+
+/**
+ * Returns which photos a view shows.
+ * @param {Exclude<Route, {view: "albums"}>} route
+ * @returns {import("./listing.js").Query}
+ */
+function queryOf(route) {
+  switch (route.view) {
+    case "album": return { album: route.album };
+    case "search": return { search: route.text };
+    case "favourites": return { search: favourites };
+    default: return { view: route.view };
+  }
 }
 
 /**

@@ -61,6 +61,12 @@ export class GridPointer {
     const { selection } = options;
     const index = Number(tile.dataset.index);
     const id = listing.ids[index];
+    const onStar = event.target instanceof Element && event.target.closest(".tile-star") !== null;
+    // A finger that hits the corner of a tile wants the photo; a star that shows is for mice.
+    if (onStar && options.star && !selection.active && matchMedia("(hover: hover)").matches) {
+      options.star(id);
+      return;
+    }
     const onTick = event.target instanceof Element && event.target.closest(".tick") !== null;
     const adds = onTick || event.ctrlKey || event.metaKey || event.shiftKey;
     if (event.shiftKey && selection.anchor !== null) selection.extend(listing.ids, id);

@@ -21,6 +21,7 @@ import { isolated, shown } from "./names.js";
  * @property {Selection} selection
  * @property {boolean} byDate
  * @property {(index: number) => void} open
+ * @property {((id: string) => void) | null} star  makes a photo a favourite, or none any more
  * @property {() => void} [moved]  called when the layout or the scroll position changed
  */
 
@@ -391,8 +392,25 @@ export class Grid {
     tile.dataset.index = String(index);
     tile.tabIndex = index === this.#current ? 0 : -1;
     tile.setAttribute("aria-selected", String(this.options.selection.has(id)));
+    tile.classList.toggle("favourite", listing.favourites[index] === 1);
     this.#tiles.set(id, tile);
     return tile;
+  }
+
+  /** Draws the stars and names of tiles again, after favourites have changed. */
+  drawStars() {
+    const { listing } = this;
+    if (!listing) return;
+    for (const tile of this.#tiles.values()) {
+      const index = Number(tile.dataset.index);
+      tile.classList.toggle("favourite", listing.favourites[index] === 1);
+      tile.setAttribute("aria-label", this.#label(listing, index));
+    }
+  }
+
+  /** The id of the photo that Tab reaches. */
+  get currentId() {
+    return this.listing?.ids[this.#current];
   }
 
   /**
@@ -410,6 +428,7 @@ export class Grid {
         kind === "photo" && thumb === 0 && h("span", { class: "tile-hint" }, t("beingMade"))));
     }
     if (kind === "video") tile.append(h("span", { class: "badge" }, icon("play")));
+    if (kind !== "other") tile.append(h("span", { class: "tile-star", title: t("favourite") }, icon("star")));
     tile.append(h("span", { class: "tick" }, icon("check")));
     return tile;
   }
@@ -421,7 +440,10 @@ export class Grid {
    */
   #label(listing, index) {
     const kind = listing.kind(index);
-    const parts = [isolated(listing.names[index]), kind === "photo" ? null : t(kind), formatDate(listing.date(index))];
+    const parts = [
+      isolated(listing.names[index]), kind === "photo" ? null : t(kind), formatDate(listing.date(index)),
+      listing.favourites[index] === 1 ? t("favourite") : null,
+    ];
     return parts.filter(Boolean).join(", ");
   }
 

@@ -11,12 +11,12 @@ import { ratioOf } from "./layout.js";
 /** @typedef {"photo" | "video" | "other"} Kind */
 /**
  * Which photos a view shows.
- * @typedef {{view: "all" | "recent" | "date"} | {album: string}} Query
+ * @typedef {{view: "all" | "recent" | "date"} | {album: string} | {search: string}} Query
  */
 /**
  * One photo of a listing.
  * @typedef {{id: string, name: string, kind: Kind, width: number, height: number, taken: number | null,
- *   modified: number, size: number, album: string, thumb: number}} Photo
+ *   modified: number, size: number, album: string, thumb: number, duration: number, favourite: boolean}} Photo
  */
 
 /** @type {Kind[]} */
@@ -44,6 +44,10 @@ export class Listing {
   modified;
   sizes;
   thumbs;
+  /** Of films, in seconds; 0 where unknown. */
+  durations;
+  /** 1 for favourites. */
+  favourites;
   /** Width divided by height, as the layout wants it. */
   ratios;
   /** Day of capture since 1970, for views by date. */
@@ -67,6 +71,8 @@ export class Listing {
     this.modified = new Float64Array(count);
     this.sizes = new Float64Array(count);
     this.thumbs = new Float64Array(count);
+    this.durations = new Float32Array(count);
+    this.favourites = new Uint8Array(count);
     this.ratios = new Float32Array(count);
     this.days = new Int32Array(count);
   }
@@ -95,6 +101,8 @@ export class Listing {
     this.modified[index] = columns.modified[offset];
     this.sizes[index] = columns.size[offset];
     this.thumbs[index] = columns.thumb[offset];
+    this.durations[index] = columns.duration[offset];
+    this.favourites[index] = columns.favourite[offset];
     this.days[index] = Math.floor(this.date(index) / secondsOfDay);
     this.setSize(index, columns.width[offset], columns.height[offset]);
     this.loaded += 1;
@@ -145,6 +153,8 @@ export class Listing {
       size: this.sizes[index],
       album: this.albums[index],
       thumb: this.thumbs[index],
+      duration: this.durations[index],
+      favourite: this.favourites[index] === 1,
     };
   }
 
@@ -175,6 +185,7 @@ export class Listing {
 
 /** @param {Query} query */
 function pathOf(query) {
+  if ("search" in query) return `/api/photos?search=${encodeURIComponent(query.search)}`;
   return "album" in query ? `/api/photos?album=${query.album}` : `/api/photos?view=${query.view}`;
 }
 

@@ -9,11 +9,15 @@ import { fill, h } from "./dom.js";
 import { Grid } from "./grid.js";
 import { loadListing } from "./listing.js";
 import { Scrubber } from "./scrubber.js";
+import { albumsNamed } from "./search-view.js";
 import { describeCounts, explain, t } from "./texts.js";
 
 /** @typedef {import("./gallery.js").Gallery} Gallery */
 /** @typedef {import("./listing.js").Listing} Listing */
 /** @typedef {import("./library.js").Changes} Changes */
+
+/** What finds the favourites, in any language. */
+export const favourites = "type:favourite";
 
 /** Photos above which a view is loaded again less often while it changes. */
 const many = 20_000;
@@ -39,6 +43,8 @@ export class PhotosView {
   #replaced;
   #scrollGoal = 0;
   #counted;
+  /** @type {Listing | null} the listing of the query that is asked for now */
+  #found = null;
 
   /**
    * @param {Gallery} gallery
@@ -56,13 +62,37 @@ export class PhotosView {
     const byDate = "view" in query && query.view === "date";
     this.grid = new Grid({
       thumbnails: gallery.thumbnails, selection: gallery.selection, byDate, open,
+      star: gallery.library.readOnly ? null : (id) => void gallery.star([id]),
       moved: () => this.#scrubber?.update(),
     });
     this.#scrubber = byDate ? new Scrubber(this.grid) : null;
-    this.#cards = this.#album === null ? null
-      : new AlbumCards(gallery.library, gallery.thumbnails, this.#album, openAlbum);
+    this.#cards = this.#makeCards(openAlbum);
     this.#cards?.draw();
     fill(this.element, this.#cards?.element, this.#note, this.grid.element, this.#scrubber?.element);
+  }
+
+  /** @param {(id: string) => void} open */
+  #makeCards(open) {
+    const { library, thumbnails } = this.#gallery;
+    if (this.#album !== null) return new AlbumCards(library, thumbnails, this.#album, open);
+    if (!("search" in this.#query)) return null;
+    const found = () => ("search" in this.#query ? albumsNamed(library.albums, this.#query.search) : []);
+    return new AlbumCards(library, thumbnails, "search", open, found);
+  }
+
+  /**
+   * Shows what another search finds. What was found before stays until then.
+   * @param {string} search
+   */
+  find(search) {
+    this.#query = { search };
+    this.#request.abort();
+    this.#request = new AbortController();
+    this.#loading = this.#stale = false;
+    this.#found = null;
+    this.#cards?.draw();
+    scrollTo({ top: 0 });
+    void this.load();
   }
 
   remove() {
@@ -79,6 +109,7 @@ export class PhotosView {
       const album = library.album(this.#album);
       return album ? describeCounts({ ...album, albums: library.children(album.id).length }) : "";
     }
+    if ("search" in this.#query && this.#query.search === "") return "";
     return this.listing ? t("photoCount", { n: this.listing.count }) : "";
   }
 
@@ -89,21 +120,23 @@ export class PhotosView {
       return;
     }
     this.#loading = true;
+    const { signal } = this.#request;
     do {
       this.#stale = false;
-      await this.#loadOnce();
-      if (this.#request.signal.aborted) return;
+      await this.#loadOnce(signal);
+      if (signal.aborted) return;
       // A large view that changes all the time is not loaded all the time.
       const isLarge = (this.listing?.count ?? 0) > many;
       if (this.#stale && isLarge) await new Promise((resolve) => setTimeout(resolve, 5000));
-    } while (this.#stale && !this.#request.signal.aborted);
-    this.#loading = false;
+    } while (this.#stale && !signal.aborted);
+    if (!signal.aborted) this.#loading = false;
   }
 
-  async #loadOnce() {
-    const first = this.listing === null;
+  /** @param {AbortSignal} signal */
+  async #loadOnce(signal) {
+    const first = this.#found === null;
     try {
-      const listing = await loadListing(this.#query, this.#request.signal, (part) => {
+      const listing = await loadListing(this.#query, signal, (part) => {
         if (first) this.#show(part);
       });
       if (first && listing === this.listing) this.grid.show(listing);
@@ -119,7 +152,7 @@ export class PhotosView {
   /** @param {Listing} listing */
   #show(listing) {
     const before = this.listing;
-    this.listing = listing;
+    this.listing = this.#found = listing;
     this.grid.show(listing);
     if (this.#scrollGoal > 0) this.#restoreScroll(listing);
     if (before !== listing) this.#counted();
@@ -138,9 +171,12 @@ export class PhotosView {
   /** @param {Listing} listing */
   #describe(listing) {
     this.#counted();
-    const hasAlbums = this.#album !== null && this.#gallery.library.children(this.#album).length > 0;
-    if (listing.count > 0 || hasAlbums) {
+    if (listing.count > 0 || this.#cards?.element.hidden === false) {
       fill(this.#note);
+      return;
+    }
+    if ("search" in this.#query) {
+      fill(this.#note, this.#emptySearch(this.#query.search));
       return;
     }
     const action = !this.#gallery.library.readOnly
@@ -150,9 +186,16 @@ export class PhotosView {
     fill(this.#note, emptyNote(t("noPhotos"), text, action));
   }
 
+  /** @param {string} search */
+  #emptySearch(search) {
+    if (search === "") return emptyNote(t("searchHint"), t("searchHintText"), false);
+    if (search === favourites) return emptyNote(t("noPhotos"), t("noFavouritesText"), false);
+    return emptyNote(t("nothingFound"), t("nothingFoundText"), false);
+  }
+
   /** @param {unknown} error */
   #fail(error) {
-    if (this.listing !== null) return;
+    if (this.#found !== null) return;
     const retry = labelledButton("retry", t("tryAgain"), () => void this.load());
     fill(this.#note, emptyNote(t("notLoaded"), explain(error), retry));
   }

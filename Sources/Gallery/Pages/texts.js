@@ -60,6 +60,39 @@ export const table = define({
   video: ["Video", "Video"],
   other: ["File", "Datei"],
 
+  // Search
+  search: ["Search", "Suche"],
+  searchPhotos: ["Words, dates, cameras, tags", "Wörter, Daten, Kameras, Schlagwörter"],
+  searchHint: ["Type what you remember", "Tippe, woran du dich erinnerst"],
+  searchHintText: ["A name, an album, a caption, a tag, a camera, “june 2019”, “video”. A minus leaves out: -video.",
+    "Ein Name, ein Album, eine Beschreibung, ein Schlagwort, eine Kamera, „Juni 2019“, „Video“. Ein Minus schließt "
+    + "aus: -video."],
+  nothingFound: ["Nothing found", "Nichts gefunden"],
+  nothingFoundText: ["All words must be found. Try fewer.", "Alle Wörter müssen vorkommen. Versuche es mit weniger."],
+  favourites: ["Favourites", "Favoriten"],
+  noFavouritesText: ["Photos with a star appear here.", "Hier erscheinen Fotos mit einem Stern."],
+  videos: ["Videos", "Videos"],
+  screenshots: ["Screenshots", "Bildschirmfotos"],
+  panoramas: ["Panoramas", "Panoramen"],
+  livePhotos: ["Live Photos", "Live-Fotos"],
+  rawPhotos: ["Raw", "Raw"],
+
+  // What people say of photos
+  favourite: ["Favourite", "Favorit"],
+  caption: ["Caption", "Beschreibung"],
+  addCaption: ["Add a caption", "Beschreibung hinzufügen"],
+  tags: ["Tags", "Schlagwörter"],
+  addTags: ["Tags, with commas between", "Schlagwörter, mit Kommas"],
+  people: ["People", "Personen"],
+  rating: ["Rating", "Bewertung"],
+  stars: [["{n} star", "{n} stars"], ["{n} Stern", "{n} Sterne"]],
+  rejected: ["Rejected", "Verworfen"],
+  place: ["Place", "Ort"],
+  noDate: ["Unknown", "Unbekannt"],
+  correctDate: ["Correct the date", "Datum korrigieren"],
+  originalDate: ["Original date", "Ursprüngliches Datum"],
+  save: ["Save", "Speichern"],
+
   // Albums
   newAlbum: ["New album", "Neues Album"],
   albumName: ["Name of the album", "Name des Albums"],

@@ -25,6 +25,8 @@ import { ViewerInfo } from "./viewer-info.js";
  * @property {(photo: Photo) => Promise<void>} makeCover
  * @property {(photo: Photo) => Promise<void>} rotate
  * @property {(photo: Photo) => Promise<void>} rename
+ * @property {(photo: Photo) => void} star  makes it a favourite, or none any more
+ * @property {() => void} dated  called when a date was corrected
  * @property {(album: string) => void} goToAlbum
  */
 
@@ -43,6 +45,7 @@ export class Viewer {
   #track;
   #caption;
   #controls;
+  #star;
   #info;
   #forget;
   #readOnly;
@@ -72,6 +75,7 @@ export class Viewer {
     this.#arrow("back", t("previous"), -1),
     this.#arrow("forward", t("next"), 1),
     this.#info.element);
+    this.#star = this.#button("star", t("favourite"), () => actions.star(this.photo));
     this.#addControls();
     this.#listenToGestures();
     // Keys belong to the viewer wherever the focus is, because a closed dialog may leave it nowhere.
@@ -235,6 +239,7 @@ export class Viewer {
     const [before, after] = this.element.querySelectorAll(".viewer-arrow");
     if (before instanceof HTMLElement) before.hidden = this.index === 0;
     if (after instanceof HTMLElement) after.hidden = this.index >= this.#listing.loaded - 1;
+    this.drawStar();
     this.#info.show(this.photo);
   }
 
@@ -262,10 +267,18 @@ export class Viewer {
     return button;
   }
 
+  /** Shows whether the photo is a favourite. */
+  drawStar() {
+    const on = this.#listing.favourites[this.index] === 1;
+    this.#star.classList.toggle("lit", on);
+    this.#star.setAttribute("aria-pressed", String(on));
+  }
+
   #addControls() {
     const actions = this.#actions;
     const info = this.#button("info", t("information"), () => this.#toggleInfo());
     const change = this.#readOnly ? [] : [
+      this.#star,
       this.#button("rotate", t("rotate"), () => void actions.rotate(this.photo), "photo"),
       this.#button("cover", t("makeCover"), () => void actions.makeCover(this.photo)),
       this.#button("remove", t("delete"), () => actions.remove(this.photo)),
@@ -409,6 +422,10 @@ export class Viewer {
   #key = (/** @type {KeyboardEvent} */ event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (document.querySelector("dialog[open]")) return;
+    if (event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
     if (event.target instanceof HTMLVideoElement && event.key.startsWith("Arrow")) return;
     const onButton = event.target instanceof HTMLButtonElement;
     const slide = this.#slides.get(this.index);
@@ -428,6 +445,7 @@ export class Viewer {
       d: () => this.#actions.download(this.photo),
     };
     if (!this.#readOnly) {
+      keys.f = () => this.#actions.star(this.photo);
       keys.r = () => void this.#actions.rotate(this.photo);
       keys.Delete = () => this.#actions.remove(this.photo);
     }

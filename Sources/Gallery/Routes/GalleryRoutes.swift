@@ -31,6 +31,7 @@ struct GalleryRoutes: Sendable {
     addSession(to: router)
     addAlbums(to: router)
     addPhotos(to: router)
+    addNotes(to: router)
     addContent(to: router)
     addChanges(to: router)
     addJobs(to: router)
