@@ -3,7 +3,7 @@
 
 It is for work on the page and for its tests: plain HTTP on localhost, the standard library only.
 The password chooses the space: `some` (a few hundred photos), `many` (--photos of them), `empty`,
-`fixed` (read-only). `POST /mock` with JSON sets failures while it runs:
+`sparse` (few photos a day), `fixed` (read-only). `POST /mock` with JSON sets failures while it runs:
   dropUploads   part of the slices whose connection is cut in the middle, 0 to 1
   missingThumbs part of the thumbnails that are not there
   slow          milliseconds before each answer of /api/
@@ -164,6 +164,7 @@ class Album:
         cover = next((photo for photo in pictures if photo.id == self.cover), pictures[0] if pictures else None)
         return {"id": self.id, "parent": self.parent, "name": self.name, "cover": cover.id if cover else None,
                 "coverThumb": cover.thumb if cover else 0, "photos": len(pictures),
+                "videos": sum(photo.kind == "video" for photo in pictures),
                 "others": len(shown) - len(pictures), "modified": self.modified}
 
 
@@ -176,7 +177,7 @@ class Space:
         self.albums, self.photos, self.listings = {}, {}, {}
         self.uploads, self.hidden, self.jobs, self.downloads = {}, {}, {}, {}
         self.number, self.revision, self.read_only = 0, 1, read_only
-        self.log = []
+        self.log, self.mark = [], secrets.token_hex(16)
         self.changed = threading.Condition(threading.RLock())
 
     def add_album(self, parent, name):
@@ -207,6 +208,9 @@ class Space:
                 return self.listings[key]
             if key[0] == "album":
                 photos = sorted((p for p in self.albums[key[1]].photos if not p.hidden), key=lambda p: natural(p.name))
+                date = lambda p: p.modified if key[2] == "added" or p.taken is None else p.taken
+                if key[2] != "name":
+                    photos.sort(key=date, reverse=key[2] != "oldest")
             else:
                 photos = [p for album in self.albums.values() if not album.hidden for p in album.photos if not p.hidden]
                 if key[0] == "search":
@@ -253,6 +257,15 @@ def many(count):
     space = Space()
     albums = [space.add_album(None, f"Year {year}") for year in range(2010, 2026)]
     fill(space, albums, count)
+    return space
+
+
+def sparse(count=200):
+    """One photo every third day."""
+    space = Space()
+    album = space.add_album(None, "Every third day")
+    for number in range(count):
+        space.add_photo(album, f"DAY_{number}.JPG", taken=1_762_000_000 - number * 3 * 86_400)
     return space
 
 
@@ -431,7 +444,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def session(self):
         self.send(200, {"readOnly": self.space.read_only, "idleSeconds": 600, "thumbnailSize": 256,
-                        "maximumUpload": 1 << 40, "sliceSize": SLICE, "imports": True})
+                        "maximumUpload": 1 << 40, "sliceSize": SLICE, "imports": True,
+                        "space": None if self.space.read_only else self.space.mark})
 
     def lock(self):
         match = re.search(r"__Host-albumfs=(\w+)", self.headers.get("Cookie") or "")
@@ -500,13 +514,15 @@ class Handler(BaseHTTPRequestHandler):
     def list_photos(self):
         space = self.space
         key = next((name, self.query[name]) for name in ("album", "search", "view") if name in self.query)
+        key += (self.query.get("sort", "name"),)
         if key[0] == "album" and (key[1] not in space.albums or space.albums[key[1]].hidden):
             raise Refused(404, "unknown")
         revision, photos = str(space.revision), space.listing(key)
         start = int(self.query.get("from", 0))
         part = photos[start:start + int(self.query.get("limit", len(photos)))]
         self.send(200, {
-            "revision": revision, "count": len(photos),
+            "revision": revision, "count": len(photos), "videos": sum(p.kind == "video" for p in photos),
+            "others": sum(p.kind == "other" for p in photos),
             "id": [p.id for p in part], "name": [p.name for p in part], "kind": [p.kind for p in part],
             "width": [p.upright[0] for p in part], "height": [p.upright[1] for p in part],
             "taken": [p.taken for p in part], "modified": [p.modified for p in part],
@@ -840,7 +856,7 @@ class Server(ThreadingHTTPServer):
 
 def serve(port=0, photos=100_000):
     """Starts the server in a thread; returns it. Its port is in `server_port`."""
-    spaces.update({"some": some(), "empty": Space(), "fixed": some(60, read_only=True), "many": many(photos)})
+    spaces.update({"some": some(), "empty": Space(), "sparse": sparse(), "fixed": some(60, read_only=True), "many": many(photos)})
     for seed in range(24):
         for width, height in SHAPES:
             scale = 150 / max(width, height)

@@ -1,4 +1,5 @@
 import AlbumTestSupport
+import Foundation
 import Testing
 
 /// Finding photos again: the search of the gallery, and what people say of photos.
@@ -74,6 +75,69 @@ import Testing
             refused(403, "readonly", browser.post, "/api/photo/" + photo["id"], {"favourite": True})
             refused(403, "readonly", browser.post, "/api/favourites", {"ids": [photo["id"]], "on": True})
         """)
+    }
+  }
+
+  @Test func aSpaceIsKnownAgainAfterARestartAndAnAlbumHasItsOrder() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        def mark(password):
+            with Server(S) as server: return Browser(server, password).get("/api/session")["space"]
+        own = mark(PASSWORD)
+        assert own and own == mark(PASSWORD) and own != mark(SECOND)
+        with Server(S, "--read-only") as server:
+            assert Browser(server, PASSWORD).get("/api/session")["space"] is None
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            trip = browser.albums()["Trip"]
+            assert (trip["photos"], trip["videos"], trip["others"]) == (5, 1, 1), trip
+            os.setxattr(point + "/Trip/Photo/IMG_2.jpg", "user.albumfs.taken", b"1999-12-31T12:00:00")
+            def names(sort): return browser.get(f"/api/photos?album={trip['id']}&sort={sort}")["name"]
+            assert names("name")[-2:] == ["IMG_10.jpg", "notes.txt"]
+            eventually(lambda: names("oldest")[0] == "IMG_2.jpg" and names("newest")[-1] == "IMG_2.jpg")
+            os.utime(point + "/Trip/Photo/IMG_10.jpg", (2**31 - 1, 2**31 - 1))
+            eventually(lambda: names("added")[0] == "IMG_10.jpg")
+            refused(400, "invalid", names, "size")
+            counts = browser.get("/api/photos?view=all")
+            assert (counts["count"], counts["videos"], counts["others"]) == (7, 1, 1), counts
+        """)
+    }
+  }
+
+  /// A page draws rows of photos, whose heights follow from their shapes.
+  @Test func theFirstListingAfterALoginHasTheShapesOfAllPhotos() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S, delays="details=300") as server:
+            browser = Browser(server, PASSWORD)
+            first = browser.get("/api/photos?view=all")
+            shapes = dict(zip(first["name"], first["width"]))
+            assert all(shapes[name] > 0 for name in shapes if name.endswith(".jpg")), shapes
+        """)
+    }
+  }
+
+  @Test func aPhotoWithoutAThumbnailHasItsShapeToo() throws {
+    try GalleryStore.use { mounted in
+      try mounted.write(Data(try TestPictures.jpeg(orientation: 6)), "standing.jpg")
+      try mounted.mount(["--thumbnailer", "/none"])
+      try mounted.sh("mkdir $M/New; cp $W/standing.jpg $W/picture.jpg $M/New/Photo/")
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S, delays="details=300") as server:
+            browser = Browser(server, PASSWORD)
+            new = browser.photos(browser.albums()["New"])
+            assert [(each["name"], each["width"], each["height"]) for each in new] == [
+                ("picture.jpg", 640, 400), ("standing.jpg", 640, 400)], new
+            assert all(each["thumb"] == 0 for each in new), new
+        """)
+      try mounted.unmount()
     }
   }
 }

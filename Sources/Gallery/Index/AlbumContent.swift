@@ -60,8 +60,11 @@ final class AlbumContent: Sendable {
   private let wordEnds: [UInt32]
   /// The places of the inodes in ascending order of these.
   private let byInode: [UInt32]
-  /// How many are photos or videos.
+  /// How many are photos or videos, and how many of these are videos.
   let pictures: Int
+  let videos: Int
+  /// True if the details of all photos and videos are read.
+  let isDetailed: Bool
   /// True if a photo may get a thumbnail yet.
   let isWaiting: Bool
 
@@ -88,6 +91,8 @@ final class AlbumContent: Sendable {
     details = AlbumContent.details(of: rows)
     byInode = rows.indices.sorted { rows[$0].inode < rows[$1].inode }.map { UInt32($0) }
     pictures = rows.count { $0.kind != .other }
+    videos = rows.count { $0.kind == .video }
+    isDetailed = rows.allSatisfy { $0.details.isRead || $0.kind == .other }
     isWaiting = rows.contains {
       $0.kind == .photo && $0.thumbnail == 0 && !$0.details.isHopeless
     }

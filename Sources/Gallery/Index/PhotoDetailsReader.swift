@@ -62,12 +62,21 @@ struct PhotoDetailsReader: ~Copyable {
     {
       (found.width, found.height) = size
     }
-    if content.thumbnails[place] == 0 {
-      let start = (try? folder.open(name))
-        .flatMap { try? $0.bytes(ImageKind.sniffByteCount, at: 0) }
-      found.isHopeless = start.map { ImageKind(sniffing: $0) == nil } ?? false
+    if content.thumbnails[place] == 0, let file = try? folder.open(name) {
+      look(into: file, &found)
     }
     return found
+  }
+
+  /// What the content of a photo says that has no thumbnail yet: a page shows it in its shape at once.
+  private static func look(into file: FolderFile, _ found: inout PhotoDetails) {
+    guard let start = try? file.bytes(PictureHeader.originalByteCount, at: 0) else { return }
+    found.isHopeless = ImageKind(sniffing: Array(start.prefix(ImageKind.sniffByteCount))) == nil
+    guard found.width == 0, let (width, height) = PictureHeader.size(start) else { return }
+    let isSideways = PictureOrientation.isSideways(size: file.entry.size) {
+      try? file.bytes($0, at: $1)
+    }
+    (found.width, found.height) = isSideways ? (height, width) : (width, height)
   }
 
   private static func start(of name: FileName, in thumb: borrowing Folder?) -> [UInt8]? {

@@ -127,17 +127,15 @@ export class TopBar {
 export class SelectionBar {
   element;
   #count = h("strong", { role: "status", "aria-live": "polite" });
-  #actions = h("div", { class: "bar-actions" });
+  #actions = h("div", { class: "bar-actions", role: "toolbar", "aria-label": t("selection") });
 
   /**
    * @param {{clear: () => void, selectAll: () => void}} actions
    */
   constructor({ clear, selectAll }) {
-    this.element = h("div", {
-      class: "selection-bar", role: "toolbar", "aria-label": t("selection"), hidden: true,
-    },
+    this.element = h("header", { class: "selection-bar", hidden: true },
     iconButton("close", t("clearSelection"), clear),
-    this.#count,
+    h("div", { class: "selection-title", role: "heading", "aria-level": 1 }, this.#count),
     h("button", { type: "button", class: "plain", on: { click: selectAll } }, t("selectAll")),
     this.#actions);
   }

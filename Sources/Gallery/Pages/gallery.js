@@ -8,11 +8,13 @@ import { pickAlbum } from "./album-picker.js";
 import { post } from "./api.js";
 import { AlbumCards, describeLibrary, emptyNote, labelledButton } from "./albums-view.js";
 import { Navigation, SelectionBar, TopBar } from "./bars.js";
-import { closeDialogs } from "./dialogs.js";
+import { closeDialogs, showMenu } from "./dialogs.js";
 import { fill, h } from "./dom.js";
 import { DropZone } from "./drop-zone.js";
 import { back, followHistory, forgetHistory, go, here, replace } from "./history.js";
 import { Jobs } from "./jobs.js";
+import { albumAt, unsavedFiles } from "./kept-uploads.js";
+import { showKeys } from "./keys-dialog.js";
 import { Library } from "./library.js";
 import { favourites, PhotosView } from "./photos-view.js";
 import { SearchField } from "./search-view.js";
@@ -67,6 +69,9 @@ export class Gallery {
   /** @type {Viewer | null} */
   #viewer = null;
   #viewerIndex = 0;
+  #info;
+  /** @type {Map<string, import("./listing.js").Sort>} the orders of albums that a person chose */
+  #sorts = new Map();
 
   /**
    * @param {HTMLElement} host
@@ -76,10 +81,11 @@ export class Gallery {
   constructor(host, info, lock) {
     this.#host = host;
     this.#lock = lock;
+    this.#info = info;
     this.library.readOnly = info.readOnly;
     this.library.imports = info.imports === true;
     this.jobs = new Jobs(() => void this.#refresh());
-    this.actions = new Actions(this.library, this.jobs);
+    this.actions = new Actions(this.library, this.jobs, this.thumbnails);
     this.uploads = new UploadQueue(httpTransport(info.sliceSize));
     this.#parts = this.#makeParts();
     this.library.onChange((changes) => this.#changed(changes));
@@ -97,6 +103,36 @@ export class Gallery {
     // The page is another one for a screen reader, too.
     this.#parts.top.focusTitle();
     void this.library.follow();
+  }
+
+  /**
+   * Returns the files that are not saved yet; null where there are none, or where nothing would tell that the next
+   * session is of the same space.
+   * @returns {import("./kept-uploads.js").KeptUploads | null}
+   */
+  unsaved() {
+    const { space, idleSeconds } = this.#info;
+    const files = unsavedFiles(this.uploads, this.library);
+    return files.length > 0 && space ? { space, idleSeconds, files } : null;
+  }
+
+  /**
+   * Goes on with files that an earlier session did not save.
+   * @param {import("./kept-uploads.js").KeptFile[]} files
+   */
+  goOn(files) {
+    /** @type {Map<string | null, import("./upload-queue.js").UploadFile[]>} */
+    const albums = new Map();
+    for (const { path, file } of files) {
+      const album = albumAt(this.library, path);
+      albums.set(album, [...(albums.get(album) ?? []), file]);
+    }
+    for (const [album, kept] of albums) {
+      this.uploads.album = album;
+      this.uploads.add(kept);
+      // Without its album a file waits for the person to choose another.
+      if (album !== null) this.uploads.start();
+    }
   }
 
   /** Forgets everything that came from the server, and takes it off the screen. */
@@ -222,7 +258,7 @@ export class Gallery {
    */
   #showPhotos(route, scroll) {
     scrollTo({ top: 0 });
-    this.#photos = new PhotosView(this, queryOf(route), {
+    this.#photos = new PhotosView(this, this.#queryOf(route), {
       scroll,
       open: (index) => {
         this.#viewerIndex = index;
@@ -243,6 +279,31 @@ export class Gallery {
     fill(this.#main, this.#search?.element, this.#photos.element);
     if (route.view === "search" && route.text === "") this.#search?.focus();
     void this.#photos.load();
+  }
+
+  /**
+   * @param {Exclude<Route, {view: "albums"}>} route
+   * @returns {import("./listing.js").Query}
+   */
+  #queryOf(route) {
+    if (route.view !== "album") return queryOf(route);
+    return { album: route.album, sort: this.#sorts.get(route.album) ?? "name" };
+  }
+
+  /** @param {string} album */
+  #chooseOrder(album) {
+    const button = this.#parts.top.element.querySelector("[aria-haspopup=menu]");
+    const current = this.#sorts.get(album) ?? "name";
+    const orders = /** @type {const} */ ([
+      ["name", "sortByName"], ["oldest", "sortByOldest"], ["newest", "sortByNewest"], ["added", "sortByAdded"],
+    ]);
+    showMenu(/** @type {HTMLElement} */ (button), orders.map(([sort, text]) => ({
+      label: t(text), icon: sort === current ? "check" : "sort", checked: sort === current,
+      run: () => {
+        this.#sorts.set(album, sort);
+        this.#photos?.sort(sort);
+      },
+    })));
   }
 
   /** Says in the bar what is shown, and offers what can be done with it. */
@@ -288,6 +349,10 @@ export class Gallery {
       { icon: "add", label: t("newAlbum"), shown: true,
         hidden: fixed || (album === null && route.view !== "albums"),
         run: () => void actions.createAlbum(album) },
+      { icon: "larger", label: t("larger"), hidden: route.view === "albums", run: () => this.#photos?.grid.resize(1) },
+      { icon: "smaller", label: t("smaller"), hidden: route.view === "albums",
+        run: () => this.#photos?.grid.resize(-1) },
+      { icon: "sort", label: t("sortBy"), hidden: album === null, run: () => this.#chooseOrder(album ?? "") },
       { icon: "upload", label: t("uploadFolder"), hidden: fixed || matchMedia("(pointer: coarse)").matches,
         run: () => this.pickFiles(true) },
       { icon: "phone", label: t("receive"), hidden: fixed || album === null,
@@ -304,6 +369,7 @@ export class Gallery {
         run: () => void actions.resetCover(album ?? "") },
       { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
         run: () => void actions.deleteAlbum(album ?? "") },
+      { icon: "keys", label: t("keys"), hidden: matchMedia("(pointer: coarse)").matches, run: () => void showKeys() },
       { icon: "language", label: other === "de" ? "Deutsch" : "English",
         run: () => this.#switchLanguage(other) },
     ];
@@ -325,6 +391,7 @@ export class Gallery {
       { icon: "download", label: t("download"), run: () => void actions.downloadPhotos(selection.ids) },
       { icon: "move", label: t("move"), hidden: fixed, run: () => void transfer("move") },
       { icon: "copy", label: t("copy"), hidden: fixed, run: () => void transfer("copy") },
+      { icon: "rotate", label: t("rotate"), hidden: fixed, run: () => void this.#rotateSelected() },
       { icon: "star", label: t("favourite"), hidden: fixed, run: () => void this.star(selection.ids) },
       { icon: "remove", label: t("delete"), hidden: fixed, danger: true,
         run: () => void this.#deleteSelected() },
@@ -361,6 +428,14 @@ export class Gallery {
 
   #selectAll() {
     this.selection.set(this.#photos?.listing?.ids ?? [], true);
+  }
+
+  /** Turns all photos of the selection; what cannot be turned is named at the end. */
+  async #rotateSelected() {
+    const { ids } = this.selection;
+    this.selection.clear();
+    await this.actions.rotateAll(ids);
+    await this.#refresh();
   }
 
   async #deleteSelected() {
@@ -443,7 +518,9 @@ export class Gallery {
   }
 
   async #chooseUploadAlbum() {
-    const album = await pickAlbum(this.library, { title: t("chooseAlbum"), action: t("choose") });
+    const album = await pickAlbum(this.library, this.thumbnails, {
+      title: t("chooseAlbum"), action: t("choose"),
+    });
     if (album === null) return;
     this.uploads.album = album;
     this.#parts.panel.update();
@@ -487,6 +564,9 @@ export class Gallery {
     else if (event.key === "Delete" && this.selection.size > 0) void this.#deleteSelected();
     else if (event.key === "f" && !control && this.#photos) this.#starByKey();
     else if (event.key === "/" && !control) this.#goToSearch();
+    else if (event.key === "?") void showKeys();
+    else if (event.key === "+" && !control && this.#photos) this.#photos.grid.resize(1);
+    else if (event.key === "-" && !control && this.#photos) this.#photos.grid.resize(-1);
     else return;
     event.preventDefault();
   };
@@ -509,13 +589,12 @@ export class Gallery {
 }
 
 /**
- * Returns which photos a view shows.
- * @param {Exclude<Route, {view: "albums"}>} route
+ * Returns which photos a view shows that is no album.
+ * @param {Exclude<Route, {view: "albums"} | {view: "album"}>} route
  * @returns {import("./listing.js").Query}
  */
 function queryOf(route) {
   switch (route.view) {
-    case "album": return { album: route.album };
     case "search": return { search: route.text };
     case "favourites": return { search: favourites };
     default: return { view: route.view };

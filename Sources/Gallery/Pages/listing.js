@@ -9,9 +9,10 @@ import { breathe } from "./dom.js";
 import { ratioOf } from "./layout.js";
 
 /** @typedef {"photo" | "video" | "other"} Kind */
+/** @typedef {"name" | "oldest" | "newest" | "added"} Sort */
 /**
  * Which photos a view shows.
- * @typedef {{view: "all" | "recent" | "date"} | {album: string} | {search: string}} Query
+ * @typedef {{view: "all" | "recent" | "date"} | {album: string, sort?: Sort} | {search: string}} Query
  */
 /**
  * One photo of a listing.
@@ -31,6 +32,9 @@ export class Listing {
   count;
   revision;
   loaded = 0;
+  /** How many are films, and how many neither photos nor films. */
+  videos = 0;
+  others = 0;
   /** @type {string[]} */
   ids = [];
   /** @type {string[]} */
@@ -173,6 +177,15 @@ export class Listing {
   }
 
   /**
+   * Returns a number that is the same for all photos of one month.
+   * @param {number} index
+   */
+  month(index) {
+    const date = new Date(this.days[index] * secondsOfDay * 1000);
+    return date.getUTCFullYear() * 12 + date.getUTCMonth();
+  }
+
+  /**
    * Returns where a day ends that begins at a photo.
    * @param {number} index
    */
@@ -186,7 +199,7 @@ export class Listing {
 /** @param {Query} query */
 function pathOf(query) {
   if ("search" in query) return `/api/photos?search=${encodeURIComponent(query.search)}`;
-  return "album" in query ? `/api/photos?album=${query.album}` : `/api/photos?view=${query.view}`;
+  return "album" in query ? `/api/photos?album=${query.album}&sort=${query.sort ?? "name"}` : `/api/photos?view=${query.view}`;
 }
 
 /**
@@ -218,7 +231,11 @@ async function loadOnce(query, signal, progress, strict) {
     const limit = from === 0 ? firstSlice : nextSlice;
     /** @type {any} */
     const columns = await get(`${pathOf(query)}&from=${from}&limit=${limit}`, signal);
-    listing ??= new Listing(columns.count, columns.revision);
+    if (listing === null) {
+      listing = new Listing(columns.count, columns.revision);
+      listing.videos = columns.videos ?? 0;
+      listing.others = columns.others ?? 0;
+    }
     const changed = columns.revision !== listing.revision || columns.count !== listing.count;
     const empty = columns.id.length === 0 && from < listing.count;
     if ((changed && strict) || empty) return empty && !strict ? listing : null;

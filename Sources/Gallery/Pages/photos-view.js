@@ -8,6 +8,7 @@ import { AlbumCards, emptyNote, labelledButton } from "./albums-view.js";
 import { fill, h } from "./dom.js";
 import { Grid } from "./grid.js";
 import { loadListing } from "./listing.js";
+import { Retry } from "./retry.js";
 import { Scrubber } from "./scrubber.js";
 import { albumsNamed } from "./search-view.js";
 import { describeCounts, explain, t } from "./texts.js";
@@ -45,6 +46,7 @@ export class PhotosView {
   #counted;
   /** @type {Listing | null} the listing of the query that is asked for now */
   #found = null;
+  #retry = new Retry(() => void this.load());
 
   /**
    * @param {Gallery} gallery
@@ -95,7 +97,22 @@ export class PhotosView {
     void this.load();
   }
 
+  /**
+   * Shows an album in another order.
+   * @param {import("./listing.js").Sort} sort
+   */
+  sort(sort) {
+    if (this.#album === null) return;
+    this.#query = { album: this.#album, sort };
+    this.#request.abort();
+    this.#request = new AbortController();
+    this.#loading = this.#stale = false;
+    scrollTo({ top: 0 });
+    void this.load();
+  }
+
   remove() {
+    this.#retry.end();
     this.#request.abort();
     this.#cards?.remove();
     this.grid.remove();
@@ -110,7 +127,9 @@ export class PhotosView {
       return album ? describeCounts({ ...album, albums: library.children(album.id).length }) : "";
     }
     if ("search" in this.#query && this.#query.search === "") return "";
-    return this.listing ? t("photoCount", { n: this.listing.count }) : "";
+    if (!this.listing) return "";
+    const { count, videos, others } = this.listing;
+    return describeCounts({ photos: count - others, videos, others, albums: 0 });
   }
 
   /** Loads the photos, or loads them again. */
@@ -144,6 +163,7 @@ export class PhotosView {
       this.#gallery.selection.keep((id) => listing.indexOf(id) >= 0);
       if (!first) this.#replaced(listing);
       this.#describe(listing);
+      this.#retry.end();
     } catch (error) {
       if (!isAbort(error)) this.#fail(error);
     }
@@ -195,9 +215,10 @@ export class PhotosView {
 
   /** @param {unknown} error */
   #fail(error) {
+    this.#retry.after(error);
     if (this.#found !== null) return;
     const retry = labelledButton("retry", t("tryAgain"), () => void this.load());
-    fill(this.#note, emptyNote(t("notLoaded"), explain(error), retry));
+    fill(this.#note, emptyNote(t("notLoaded"), `${explain(error)} ${t("triesAgain")}`, retry));
   }
 
   /** @param {Changes} changes */

@@ -130,7 +130,7 @@ export class ViewerNotes {
     const { taken } = details;
     const text = taken === null ? t("noDate") : formatDateLong(taken, true);
     if (this.#readOnly) return taken !== null && text;
-    const line = h("span", { class: "name-line" });
+    const line = h("span", { class: "date-line" });
     const show = () => fill(line, h("span", null, text), h("button", {
       type: "button", class: "quiet small", title: t("correctDate"), "aria-label": t("correctDate"),
       on: { click: edit },

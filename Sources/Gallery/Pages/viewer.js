@@ -8,7 +8,10 @@ import { Gestures } from "./gestures.js";
 import { icon } from "./icons.js";
 import { shown } from "./names.js";
 import { Pictures } from "./pictures.js";
+import { showKeys } from "./keys-dialog.js";
 import { Slide } from "./slide.js";
+import { hasFullScreen, Slideshow, toggleFullScreen } from "./slideshow.js";
+import { showMenu } from "./dialogs.js";
 import { t, formatDateLong } from "./texts.js";
 import { ViewerInfo } from "./viewer-info.js";
 
@@ -46,6 +49,7 @@ export class Viewer {
   #caption;
   #controls;
   #star;
+  #slideshow = new Slideshow(() => this.step(1), () => this.element.querySelector(".slide:not([aria-hidden]) video"));
   #info;
   #forget;
   #readOnly;
@@ -70,7 +74,7 @@ export class Viewer {
       class: "viewer", role: "dialog", "aria-modal": "true", "aria-label": t("viewer"), tabindex: -1,
     },
     this.#stage,
-    h("header", { class: "viewer-bar" },
+    h("div", { class: "viewer-bar" },
       this.#button("back", t("close"), actions.close), this.#caption, this.#controls),
     this.#arrow("back", t("previous"), -1),
     this.#arrow("forward", t("next"), 1),
@@ -96,6 +100,8 @@ export class Viewer {
     this.#forget();
     for (const slide of this.#slides.values()) slide.remove();
     this.#slides.clear();
+    this.#slideshow.stop();
+    if (document.fullscreenElement) toggleFullScreen();
     this.#pictures.clear();
     this.#info.close();
     this.#thumbnails.want("viewer", []);
@@ -231,8 +237,8 @@ export class Viewer {
     const { name, taken, modified, kind } = this.photo;
     fill(this.#caption,
       h("strong", { dir: "auto" }, shown(name)),
-      h("span", null, formatDateLong(taken ?? modified, taken !== null)),
-      h("span", { class: "hidden" }, t("photoOf", { n: this.index + 1, total: this.#listing.count })));
+      h("span", null, formatDateLong(taken ?? modified, taken !== null), " · ",
+        t("photoOf", { n: this.index + 1, total: this.#listing.count })));
     for (const button of this.#controls.querySelectorAll("button")) {
       if (button.dataset.only) button.hidden = button.dataset.only !== kind;
     }
@@ -283,11 +289,45 @@ export class Viewer {
       this.#button("cover", t("makeCover"), () => void actions.makeCover(this.photo)),
       this.#button("remove", t("delete"), () => actions.remove(this.photo)),
     ];
+    const more = this.#button("more", t("more"), () => showMenu(more, this.#more()));
+    more.setAttribute("aria-haspopup", "menu");
+    more.setAttribute("aria-expanded", "false");
     append(this.#controls, [
       this.#button("full", t("showOriginal"), () => this.#zoomToPixels(), "photo"),
       this.#button("download", t("download"), () => actions.download(this.photo)),
-      ...change, info,
+      ...change, info, more,
     ]);
+    for (const button of this.#controls.querySelectorAll("button:has(.icon-full, .icon-cover)")) {
+      button.classList.add("wide-only");
+    }
+  }
+
+  /** @returns {import("./dialogs.js").MenuItem[]} */
+  #more() {
+    const isPhoto = this.photo.kind === "photo";
+    return [
+      { icon: "slides", label: t("slideshow"), run: () => this.#play() },
+      { icon: "screen", label: t("fullScreen"), hidden: !hasFullScreen(), run: toggleFullScreen },
+      { icon: "full", label: t("showOriginal"), hidden: !isPhoto, run: () => this.#zoomToPixels() },
+      { icon: "cover", label: t("makeCover"), hidden: this.#readOnly,
+        run: () => void this.#actions.makeCover(this.photo) },
+      { icon: "keys", label: t("keys"), hidden: matchMedia("(pointer: coarse)").matches, run: () => void showKeys() },
+    ];
+  }
+
+  /** Starts a slideshow on the whole screen. Any key and any tap ends it. */
+  #play() {
+    if (hasFullScreen() && !document.fullscreenElement) toggleFullScreen();
+    this.element.classList.add("bare");
+    this.#slideshow.start();
+  }
+
+  #endSlideshow() {
+    if (!this.#slideshow.isRunning) return false;
+    this.#slideshow.stop();
+    this.element.classList.remove("bare");
+    if (document.fullscreenElement) toggleFullScreen();
+    return true;
   }
 
   #toggleInfo() {
@@ -304,14 +344,16 @@ export class Viewer {
   }
 
   /**
-   * Goes to a neighbour.
+   * Goes to a neighbour; false where there is none.
    * @param {1 | -1} direction
    */
   step(direction) {
     const to = this.index + direction;
-    if (to < 0 || to >= this.#listing.loaded) return;
+    if (to < 0 || to >= this.#listing.loaded) return false;
     this.index = to;
     this.#arrange();
+    this.#slideshow.restart();
+    return true;
   }
 
   /**
@@ -351,7 +393,7 @@ export class Viewer {
     let axis = null;
     new Gestures(this.#stage, {
       ignores: (event) => this.#isVideoControl(event),
-      tap: () => this.element.classList.toggle("bare"),
+      tap: () => this.#endSlideshow() || this.element.classList.toggle("bare"),
       doubleTap: (point) => {
         slide().element.classList.add("eased");
         slide().toggleZoom(point);
@@ -427,6 +469,10 @@ export class Viewer {
       return;
     }
     if (event.target instanceof HTMLVideoElement && event.key.startsWith("Arrow")) return;
+    if (!event.key.startsWith("Arrow") && this.#endSlideshow()) {
+      event.preventDefault();
+      return;
+    }
     const onButton = event.target instanceof HTMLButtonElement;
     const slide = this.#slides.get(this.index);
     const middle = { x: 0, y: 0 };
@@ -442,6 +488,9 @@ export class Viewer {
       0: () => slide?.zoomBy(0, middle),
       o: () => this.#zoomToPixels(),
       i: () => this.#toggleInfo(),
+      s: () => this.#play(),
+      F: toggleFullScreen,
+      "?": () => void showKeys(),
       d: () => this.#actions.download(this.photo),
     };
     if (!this.#readOnly) {

@@ -6,13 +6,25 @@ import Posix
 
 /// Which photos a listing has, and in which order.
 enum PhotoView {
-  case album(SpaceIndex.Album)
+  case album(SpaceIndex.Album, Order)
   case all, recent, date
   case found(SearchQuery, text: String)
 
+  /// The order of an album: by name, by date with the oldest or the newest first, or with those first whose
+  /// files are newest.
+  enum Order: String {
+    case name, oldest, newest, added
+  }
+
+  var album: UInt64? {
+    if case .album(let album, _) = self { album.found.inode } else { nil }
+  }
+
   init(_ request: Request, _ session: Session) throws(GalleryError) {
     if let id = GalleryRoutes.query("album", request) {
-      self = .album(try session.album(id))
+      let order = GalleryRoutes.query("sort", request).map { Order(rawValue: $0) } ?? .name
+      guard let order else { throw GalleryError(.invalid) }
+      self = .album(try session.album(id), order)
       return
     }
     if let text = GalleryRoutes.query("search", request) {
@@ -45,7 +57,7 @@ final class ListingMemo: Sendable {
 extension PhotoView {
   fileprivate var name: String {
     switch self {
-    case .album(let album): String(album.found.inode)
+    case .album(let album, let order): "\(album.found.inode) \(order)"
     case .all: "all"
     case .recent: "recent"
     case .date: "date"
@@ -66,6 +78,9 @@ struct PhotoListing: Sendable {
   private let revision: UInt64
   private let albums: [SpaceIndex.Album]
   private var places: [Place] = []
+  /// How many are videos, and how many neither photos nor videos.
+  private var videos = 0
+  private var others = 0
 
   init(_ session: Session, _ view: PhotoView) {
     // A listing that its session keeps must not keep the session.
@@ -75,7 +90,7 @@ struct PhotoListing: Sendable {
     let hidden = index.hidden
     let all = index.albums()
     revision = all.revision
-    if case .album(let album) = view { albums = [album] } else { albums = all.albums }
+    if case .album(let album, _) = view { albums = [album] } else { albums = all.albums }
     for (number, album) in albums.enumerated() {
       let content = album.found.content
       let words = SearchText(album: album.found.path).bytes
@@ -83,23 +98,27 @@ struct PhotoListing: Sendable {
         if case .found(let query, _) = view, !content.isFound(row, by: query, album: words.span) {
           continue
         }
+        if content.kinds[row] == .video { videos += 1 }
+        if content.kinds[row] == .other { others += 1 }
         let key = PhotoListing.key(content, row, view)
         places.append(Place(album: Int32(number), row: Int32(row), key: key))
       }
     }
-    // Newest first; those of one time stay in the order of their names.
+    // Those of one time stay in the order of their names.
     switch view {
-    case .recent, .date, .found:
+    case .album(_, .oldest): places.sort { ($0.key, $0.row) < ($1.key, $1.row) }
+    case .recent, .date, .found, .album(_, .newest), .album(_, .added):
       places.sort { ($1.key, $0.album, $0.row) < ($0.key, $1.album, $1.row) }
-    case .album, .all: break
+    case .album(_, .name), .all: break
     }
   }
 
   private static func key(_ content: AlbumContent, _ row: Int, _ view: PhotoView) -> Int64 {
     switch view {
-    case .recent: content.modified[row]
-    case .date, .found: content.details[row].taken ?? content.modified[row]
-    case .album, .all: 0
+    case .recent, .album(_, .added): content.modified[row]
+    case .date, .found, .album(_, .oldest), .album(_, .newest):
+      content.details[row].taken ?? content.modified[row]
+    case .album(_, .name), .all: 0
     }
   }
 
@@ -109,6 +128,8 @@ struct PhotoListing: Sendable {
     text.object { text in
       text.field("revision", Int64(revision))
       text.field("count", Int64(self.places.count))
+      text.field("videos", Int64(videos))
+      text.field("others", Int64(others))
       column("id", places, &text) { $0.value(id($1.inodes[$2])) }
       column("name", places, &text) { $0.value($1.name($2).text) }
       column("kind", places, &text) { $0.value($1.kinds[$2].name) }

@@ -8,9 +8,13 @@ extension GalleryRoutes {
   func addPhotos(to router: Router<Context>) {
     router.get("/api/photos") { request, _ in
       let session = try sessions.session(request)
-      let view = try PhotoView(request, session)
       let slice = try Self.slice(request)
-      return try await files.run { session.listings.listing(of: view, session).response(slice) }
+      return try await files.run {
+        let asked = try PhotoView(request, session)
+        if slice.lowerBound == 0 { session.space.waitForDetails(of: asked.album) }
+        return session.listings.listing(of: try PhotoView(request, session), session)
+          .response(slice)
+      }
     }
     router.get("/api/photo/:id") { request, context in
       let session = try sessions.session(request)
