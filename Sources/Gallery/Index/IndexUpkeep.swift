@@ -8,8 +8,13 @@ final class IndexUpkeep: Sendable {
   private let mount: MountedSpace
   private let index: SpaceIndex
   private let isStopped = Mutex(false, rank: .leaf)
-  /// The album whose details are read before those of others.
-  private let wanted = Mutex<UInt64?>(nil, rank: .leaf)
+  /// What listings waited for: the album whose details are read before those of others, and all albums for
+  /// which one has waited; nil stands for all albums at once.
+  private struct Waits {
+    var wanted: UInt64?
+    var done: Set<UInt64?> = []
+  }
+  private let waits = Mutex(Waits(), rank: .leaf)
   /// nil if the system gives none; then only the times of directories show changes.
   private let watch: DirectoryWatch?
 
@@ -36,9 +41,13 @@ final class IndexUpkeep: Sendable {
   }
 
   /// Waits a moment for the details of an album, or of all, so that a page shows photos in their shape and
-  /// order at once. Reads those of this album first.
+  /// order at once. Reads those of this album first. Waits once: to an album that grows, photos come without.
   func waitForDetails(of album: UInt64?) {
-    if let album { wanted.withLock { $0 = album } }
+    let isFirst = waits.withLock { waits in
+      waits.wanted = album ?? waits.wanted
+      return waits.done.insert(album).inserted
+    }
+    if !isFirst { return }
     let end = MonotonicTime.now + IndexUpkeep.moment
     while MonotonicTime.now < end, !isDetailed(album) { SystemClock.sleep(milliseconds: 10) }
   }
@@ -251,7 +260,7 @@ final class IndexUpkeep: Sendable {
     if notes.detailedRevision == revision { return }
     let end = MonotonicTime.now + IndexUpkeep.reading
     var news: [SpaceIndex.Detailed] = []
-    let wanted = wanted.withLock { $0 }
+    let wanted = waits.withLock(\.wanted)
     let every = index.everyAlbum
     let albums =
       every.filter { $0.found.inode == wanted } + every.filter { $0.found.inode != wanted }

@@ -6,9 +6,9 @@
 import { get, post } from "./api.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
-import { formatDateLong, t } from "./texts.js";
+import { namesIn } from "./names.js";
+import { explain, formatDateLong, t } from "./texts.js";
 import { say } from "./toasts.js";
-import { explain } from "./texts.js";
 
 /** @typedef {import("./viewer-info.js").Details} Details */
 
@@ -20,14 +20,6 @@ const mostStars = 5;
  */
 function localTime(seconds) {
   return new Date(seconds * 1000).toISOString().slice(0, 19);
-}
-
-/**
- * Reads names that commas separate.
- * @param {string} text
- */
-export function namesIn(text) {
-  return [...new Set(text.split(/[,;\n]/).map((name) => name.trim()).filter(Boolean))];
 }
 
 export class ViewerNotes {
