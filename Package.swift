@@ -160,8 +160,13 @@ let package = Package(
     library("PhotoGroups", ["AlbumModel", "FileKinds"]),
     // Kinds of pictures that no library decodes.
     library("PictureDecoders"),
+    // Spellings of texts.
+    library("UnicodeForms", ["CUtf8proc"]),
+    // What words find which photos.
+    library("PhotoSearch", ["AlbumModel", "FileKinds", "UnicodeForms"]),
     library(
-      "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
+      "AlbumSecrets",
+      ["CSodium", "CZxcvbn", "UnicodeForms", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
       "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
     library(
@@ -233,8 +238,8 @@ let package = Package(
       [
         "AlbumModel", "FileKinds", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumCheck", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon",
-        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "Fetching", "ObjectStores",
-        arguments,
+        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "PhotoSearch", "Fetching",
+        "ObjectStores", arguments,
         logging,
       ]),
 
@@ -248,7 +253,7 @@ let package = Package(
       "Gallery",
       [
         "AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
-        "PictureMetadata",
+        "PictureMetadata", "PhotoSearch",
         "CQRencode", "CArchive", "CCrypto", "CGalleryPages", hummingbird, hummingbirdCore, nio,
         nioPosix, nioHTTP1, nioTLS, nioSSL,
         nioHTTP2,
@@ -271,6 +276,7 @@ let package = Package(
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
     tests("PhotoGroupsTests", ["AlbumModel", "PhotoGroups"]),
+    tests("PhotoSearchTests", ["AlbumModel", "PhotoSearch"]),
     tests("FileKindsTests", ["FileKinds", "PictureMetadata"]),
     tests(
       "PictureMetadataTests", ["AlbumModel", "FileKinds", "PictureMetadata", "AlbumTestSupport"]),

@@ -1,16 +1,21 @@
 /// The facts that the thumbnailer reports about a picture besides its thumbnail.
-package struct PictureFacts: Equatable, Sendable, BitwiseCopyable {
+package struct PictureFacts: Equatable, Sendable {
   package var dimensions: PictureDimensions?
   package var taken: CaptureTime?
   /// Of a video.
   package var duration: VideoDuration?
+  package var camera: CameraName?
+  package var lens: CameraName?
 
   package init(
-    dimensions: PictureDimensions? = nil, taken: CaptureTime? = nil, duration: VideoDuration? = nil
+    dimensions: PictureDimensions? = nil, taken: CaptureTime? = nil,
+    duration: VideoDuration? = nil, camera: CameraName? = nil, lens: CameraName? = nil
   ) {
     self.dimensions = dimensions
     self.taken = taken
     self.duration = duration
+    self.camera = camera
+    self.lens = lens
   }
 }
 

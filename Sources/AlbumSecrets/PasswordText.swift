@@ -1,4 +1,4 @@
-internal import CUtf8proc
+import UnicodeForms
 
 /// Brings passwords into one spelling, so that the same password unlocks the same slot wherever it is typed:
 /// a Mac sends `ü` as `u` and a combining diaeresis, Linux as one character.
@@ -9,15 +9,13 @@ internal import CUtf8proc
 package enum PasswordText {
   /// The password in normal form C, in guarded memory like the password itself.
   package static func normalized(_ password: borrowing SecretBytes) -> SecretBytes {
-    let points = unsafe password.withUnsafeBytes { bytes in
-      unsafe bytes.isEmpty ? -1 : albumfs_nfd_length(bytes.baseAddress!, bytes.count)
-    }
+    let points = unsafe password.withUnsafeBytes { unsafe UnicodeForms.decomposedLength($0) }
     if points <= 0 { return password.copy() }
     var length = -1
     let capacity = points + 1
     let room = unsafe SecretBytes(count: capacity * MemoryLayout<Int32>.size) { room in
-      length = unsafe password.withUnsafeBytes { bytes in
-        unsafe albumfs_nfc(bytes.baseAddress!, bytes.count, room.baseAddress!, capacity)
+      length = unsafe password.withUnsafeBytes {
+        unsafe UnicodeForms.compose($0, into: room, capacity: capacity)
       }
     }
     if length <= 0 { return password.copy() }

@@ -63,6 +63,12 @@ static const unsigned char index_html[] = {
 static const unsigned char jobs_js[] = {
 #embed "../Gallery/Pages/jobs.js"
 };
+static const unsigned char kept_uploads_js[] = {
+#embed "../Gallery/Pages/kept-uploads.js"
+};
+static const unsigned char keys_dialog_js[] = {
+#embed "../Gallery/Pages/keys-dialog.js"
+};
 static const unsigned char layout_js[] = {
 #embed "../Gallery/Pages/layout.js"
 };
@@ -74,6 +80,9 @@ static const unsigned char listing_js[] = {
 };
 static const unsigned char login_js[] = {
 #embed "../Gallery/Pages/login.js"
+};
+static const unsigned char looking_css[] = {
+#embed "../Gallery/Pages/looking.css"
 };
 static const unsigned char lru_js[] = {
 #embed "../Gallery/Pages/lru.js"
@@ -99,8 +108,17 @@ static const unsigned char pictures_js[] = {
 static const unsigned char reception_js[] = {
 #embed "../Gallery/Pages/reception.js"
 };
+static const unsigned char retry_js[] = {
+#embed "../Gallery/Pages/retry.js"
+};
 static const unsigned char scrubber_js[] = {
 #embed "../Gallery/Pages/scrubber.js"
+};
+static const unsigned char search_view_js[] = {
+#embed "../Gallery/Pages/search-view.js"
+};
+static const unsigned char search_css[] = {
+#embed "../Gallery/Pages/search.css"
 };
 static const unsigned char selection_js[] = {
 #embed "../Gallery/Pages/selection.js"
@@ -110,6 +128,9 @@ static const unsigned char session_js[] = {
 };
 static const unsigned char slide_js[] = {
 #embed "../Gallery/Pages/slide.js"
+};
+static const unsigned char slideshow_js[] = {
+#embed "../Gallery/Pages/slideshow.js"
 };
 static const unsigned char texts_js[] = {
 #embed "../Gallery/Pages/texts.js"
@@ -143,6 +164,9 @@ static const unsigned char upload_css[] = {
 };
 static const unsigned char viewer_info_js[] = {
 #embed "../Gallery/Pages/viewer-info.js"
+};
+static const unsigned char viewer_notes_js[] = {
+#embed "../Gallery/Pages/viewer-notes.js"
 };
 static const unsigned char viewer_css[] = {
 #embed "../Gallery/Pages/viewer.css"
@@ -181,10 +205,13 @@ static const struct {
     {"icons.js", icons_js, sizeof icons_js},
     {"index.html", index_html, sizeof index_html},
     {"jobs.js", jobs_js, sizeof jobs_js},
+    {"kept-uploads.js", kept_uploads_js, sizeof kept_uploads_js},
+    {"keys-dialog.js", keys_dialog_js, sizeof keys_dialog_js},
     {"layout.js", layout_js, sizeof layout_js},
     {"library.js", library_js, sizeof library_js},
     {"listing.js", listing_js, sizeof listing_js},
     {"login.js", login_js, sizeof login_js},
+    {"looking.css", looking_css, sizeof looking_css},
     {"lru.js", lru_js, sizeof lru_js},
     {"main.js", main_js, sizeof main_js},
     {"names.js", names_js, sizeof names_js},
@@ -193,10 +220,14 @@ static const struct {
     {"photos.css", photos_css, sizeof photos_css},
     {"pictures.js", pictures_js, sizeof pictures_js},
     {"reception.js", reception_js, sizeof reception_js},
+    {"retry.js", retry_js, sizeof retry_js},
     {"scrubber.js", scrubber_js, sizeof scrubber_js},
+    {"search-view.js", search_view_js, sizeof search_view_js},
+    {"search.css", search_css, sizeof search_css},
     {"selection.js", selection_js, sizeof selection_js},
     {"session.js", session_js, sizeof session_js},
     {"slide.js", slide_js, sizeof slide_js},
+    {"slideshow.js", slideshow_js, sizeof slideshow_js},
     {"texts.js", texts_js, sizeof texts_js},
     {"thumbnails.js", thumbnails_js, sizeof thumbnails_js},
     {"toasts.js", toasts_js, sizeof toasts_js},
@@ -208,6 +239,7 @@ static const struct {
     {"upload-transport.js", upload_transport_js, sizeof upload_transport_js},
     {"upload.css", upload_css, sizeof upload_css},
     {"viewer-info.js", viewer_info_js, sizeof viewer_info_js},
+    {"viewer-notes.js", viewer_notes_js, sizeof viewer_notes_js},
     {"viewer.css", viewer_css, sizeof viewer_css},
     {"viewer.js", viewer_js, sizeof viewer_js},
     {"virtual-list.js", virtual_list_js, sizeof virtual_list_js},

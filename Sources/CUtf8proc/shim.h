@@ -16,6 +16,18 @@ static inline ptrdiff_t albumfs_nfc(const void *text, ptrdiff_t count, void *buf
   return utf8proc_reencode(points, length, options);
 }
 
+// Converts to the form in which a search compares texts: no difference between small and capital letters, letters
+// with and without marks, and letters of other widths. As `albumfs_nfc` otherwise.
+static inline ptrdiff_t albumfs_search_form(const void *text, ptrdiff_t count, int32_t *points,
+                                            ptrdiff_t capacity) {
+  const utf8proc_option_t options =
+      (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD |
+                          UTF8PROC_STRIPMARK | UTF8PROC_IGNORE);
+  utf8proc_ssize_t length =
+      utf8proc_decompose((const utf8proc_uint8_t *)text, count, points, capacity, options);
+  return length > capacity ? UTF8PROC_ERROR_OVERFLOW : length;
+}
+
 // The number of code points in normal form D, an upper bound for those in normal form C; negative if the text is
 // not UTF-8.
 static inline ptrdiff_t albumfs_nfd_length(const void *text, ptrdiff_t count) {

@@ -31,6 +31,11 @@ package struct CameraFacts: Equatable, Sendable {
       })
   }
 
+  /// Does the same for a picture in memory.
+  package static func find(in picture: Span<UInt8>) -> CameraFacts {
+    find(size: Int64(picture.count)) { picture.part($0, at: $1) }
+  }
+
   private static func search(size: Int64, _ read: CaptureDate.Read) -> CameraFacts {
     var facts = CameraFacts()
     guard size >= 0, let head = read(12, 0), head.count == 12 else { return facts }

@@ -258,9 +258,14 @@ package final class FolderFile: Sendable {
 package enum ExtendedAttribute {
   /// nil where there is none.
   package static func value(_ name: String, of path: some SystemPath) -> [UInt8]? {
-    var value = [UInt8](repeating: 0, count: 4096)
-    let size = unsafe clinux_attribute(path.cString, name, &value, UInt(value.count))
-    return size < 0 ? nil : Array(value[..<Int(size)])
+    let path = path.cString
+    for room in [4096, 64 << 10] {
+      var value = [UInt8](repeating: 0, count: room)
+      let size = unsafe clinux_attribute(path, name, &value, UInt(value.count))
+      if size >= 0 { return Array(value[..<Int(size)]) }
+      if Errno.last != .outOfRange { return nil }
+    }
+    return nil
   }
 
   package static func set(_ name: String, to value: [UInt8], of path: some SystemPath) throws(Errno)

@@ -74,6 +74,8 @@ package enum TestHooks {
   package enum Delay: String, CaseIterable {
     /// The time in which the gallery's users can undo a deletion.
     case undo
+    /// The time that a listing of the gallery waits for the details of its photos.
+    case details
     /// The time after which the gallery tells a page that nothing has changed.
     case changes
     /// The time that a connection to the gallery may be without a request, and a stream of it without bytes.

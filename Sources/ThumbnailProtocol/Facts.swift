@@ -1,6 +1,7 @@
 import AlbumModel
 
-/// Facts in numbers: whatever a cell sends, the daemon gets dimensions and a date, or a malformed message.
+/// Facts in numbers and two short lines: whatever a cell sends, the daemon gets dimensions, a date and names
+/// of visible characters, or a malformed message.
 ///
 ///     offset  size
 ///          0     4  width of the upright picture in pixels; 0: unknown
@@ -9,10 +10,14 @@ import AlbumModel
 ///         10     5  month, day, hour, minute, second, one byte each
 ///         15     1  1: the distance from UTC is known; else 0
 ///         16     2  that distance in minutes, plus 1440; 0 where it is unknown
-///         18     2  zero
+///         18     1  bytes of the camera's name; 0: unknown
+///         19     1  bytes of the lens's name; 0: unknown
 ///         20     4  duration of a video in milliseconds; 0: unknown
+///         24        the two names in UTF-8
 extension PictureFacts {
-  static let byteCount = 24
+  /// Of the part before the names.
+  static let headByteCount = 24
+  static let byteCounts = headByteCount...headByteCount + 2 * CameraName.lengths.upperBound
   private static let offsetBase = 1440
 
   func encode() -> [UInt8] {
@@ -25,14 +30,31 @@ extension PictureFacts {
     let offset = taken?.offset
     bytes.append(offset == nil ? 0 : 1)
     bytes.append(littleEndian: offset.map { UInt16($0 + PictureFacts.offsetBase) } ?? 0)
-    bytes += [0, 0]
+    let names = [camera, lens].map { Array(($0?.text ?? "").utf8) }
+    bytes += names.map { UInt8($0.count) }
     bytes.append(littleEndian: UInt32(duration?.milliseconds ?? 0))
-    return bytes
+    return bytes + names.joined()
   }
 
-  /// Decodes the facts before a thumbnail.
-  static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> PictureFacts {
-    try bytes.requireZero(18..<20)
+  /// Decodes the facts before a thumbnail, and returns them with their number of bytes.
+  static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> (PictureFacts, Int) {
+    var facts = try numbers(bytes)
+    let (camera, lens) = (
+      headByteCount + Int(bytes[18]), headByteCount + Int(bytes[18]) + Int(bytes[19])
+    )
+    guard lens < bytes.count else { throw .outOfRange }
+    facts.camera = try name(bytes[headByteCount..<camera])
+    facts.lens = try name(bytes[camera..<lens])
+    return (facts, lens)
+  }
+
+  private static func name(_ bytes: ArraySlice<UInt8>) throws(MalformedMessage) -> CameraName? {
+    if bytes.isEmpty { return nil }
+    guard let name = CameraName(Array(bytes)) else { throw .outOfRange }
+    return name
+  }
+
+  private static func numbers(_ bytes: [UInt8]) throws(MalformedMessage) -> PictureFacts {
     var facts = PictureFacts()
     facts.duration = VideoDuration(milliseconds: Int(try bytes.number(UInt32.self, at: 20)))
     let width = Int(try bytes.number(UInt32.self, at: 0))

@@ -13,7 +13,7 @@ package import FileKinds
 ///         20     4  zero
 ///         24        the body
 ///
-/// Bodies: hello, see `CellReport`; thumbnail, 24 bytes of `PictureFacts` and its bytes; failure, a reason
+/// Bodies: hello, see `CellReport`; thumbnail, its `PictureFacts` and its bytes; failure, a reason
 /// for the log in printable ASCII; probe, see `ProbeReport`; read, see `VideoRange`.
 package struct ThumbnailReply: Equatable, Sendable {
   package enum Content: Equatable, Sendable {
@@ -68,14 +68,19 @@ package struct ThumbnailReply: Equatable, Sendable {
     let content: Content =
       switch header.kind {
       case .hello: .hello(try CellReport.decode(body))
-      case .thumbnail(let format):
-        .thumbnail(
-          format, Array(body.dropFirst(PictureFacts.byteCount)), try PictureFacts.decode(body))
+      case .thumbnail(let format): try thumbnail(format, body)
       case .failure(let failure): .failure(failure, reason: try Reason.decode(body))
       case .probe: .probe(try ProbeReport.decode(body))
       case .read: .read(try VideoRange.decode(body))
       }
     return ThumbnailReply(id: header.id, content: content)
+  }
+
+  private static func thumbnail(_ format: ImageKind, _ body: [UInt8]) throws(MalformedMessage)
+    -> Content
+  {
+    let (facts, count) = try PictureFacts.decode(body)
+    return .thumbnail(format, Array(body.dropFirst(count)), facts)
   }
 }
 
@@ -137,7 +142,8 @@ extension ThumbnailReply.Header.Kind {
     switch self {
     case .hello: CellReport.byteCount...CellReport.byteCount
     case .thumbnail:
-      PictureFacts.byteCount + 1...PictureFacts.byteCount + Int(ThumbnailLimits.thumbnailByteCount)
+      PictureFacts.byteCounts.lowerBound + 1...PictureFacts.byteCounts.upperBound
+        + Int(ThumbnailLimits.thumbnailByteCount)
     case .failure: 0...ThumbnailLimits.reasonByteCount
     case .read: VideoRange.byteCount...VideoRange.byteCount
     case .probe:

@@ -39,7 +39,11 @@ func thumbnail(
     let maker = ThumbnailMaker(edge: CInt(edge), rotation: rotation)
     let made = try maker.thumbnail(of: picture, kind: kind)
     let content = unsafe picture.content.assumingMemoryBound(to: UInt8.self).span
-    let facts = PictureFacts(dimensions: made.dimensions, taken: CaptureDate.find(in: content))
+    let camera = CameraFacts.find(in: content)
+    let facts = PictureFacts(
+      dimensions: made.dimensions, taken: CaptureDate.find(in: content),
+      camera: camera.camera.flatMap { CameraName($0) }, lens: camera.lens.flatMap { CameraName($0) }
+    )
     return .thumbnail(made.format, made.bytes, facts)
   } catch {
     return .failure(error.failure, reason: error.reason)

@@ -22,6 +22,10 @@ enum Terminal {
     result("")
   }
 
+  /// Prints a path as its bytes are, and a zero byte. It is for programs: a terminal does not obey what is in
+  /// a name only where something reads it before.
+  static func result(path: PlainPath) { write(path.bytes + [0], to: STDOUT_FILENO) }
+
   static func message(_ text: String) { write(line(text.printableLines), to: STDERR_FILENO) }
 
   static func complain(_ text: String) { message("albumfs: " + text) }
@@ -58,7 +62,11 @@ enum Terminal {
 
   /// A reader that has exited (`albumfs list | head`) is no error.
   private static func write(_ text: String, to descriptor: CInt) {
-    var rest = ArraySlice(text.utf8)
+    write(Array(text.utf8), to: descriptor)
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: CInt) {
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes {
         unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)

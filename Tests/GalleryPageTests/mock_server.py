@@ -3,7 +3,7 @@
 
 It is for work on the page and for its tests: plain HTTP on localhost, the standard library only.
 The password chooses the space: `some` (a few hundred photos), `many` (--photos of them), `empty`,
-`fixed` (read-only). `POST /mock` with JSON sets failures while it runs:
+`sparse` (few photos a day), `fixed` (read-only). `POST /mock` with JSON sets failures while it runs:
   dropUploads   part of the slices whose connection is cut in the middle, 0 to 1
   missingThumbs part of the thumbnails that are not there
   slow          milliseconds before each answer of /api/
@@ -21,6 +21,7 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
 
 import argparse
 import base64
+import calendar
 import hashlib
 import json
 import math
@@ -116,6 +117,14 @@ class Photo:
         self.bytes = 3_000_000 + number * 7919 % 4_000_000
         self.rotation, self.thumb, self.hidden = 0, -1 if kind == "other" else 1, False
         self.content = None
+        self.duration = 75 if kind == "video" else 0
+        self.favourite, self.caption, self.tags, self.rating, self.original = False, None, [], None, taken
+
+    def is_found(self, space, words):
+        """A search as the server's, of words alone."""
+        text = f"{self.name} {space.albums[self.album].name} {self.caption or ''} {' '.join(self.tags)}".lower()
+        parts = re.split(r"\W+", text) + ["type:" + self.kind] + ["type:favourite"] * self.favourite
+        return bool(words) and all(any(part.startswith(word) for part in parts) for word in words)
 
     @property
     def upright(self):
@@ -146,6 +155,8 @@ class Photo:
                 "camera": "Fujifilm X-T5" if self.number % 3 else None,
                 "lens": "XF 16-80mm f/4" if self.number % 3 else None, "exposure": 0.008, "aperture": 5.6, "iso": 200,
                 "focalLength": 23.3, "focalLength35": 35, "rotation": self.rotation, "path": path,
+                "favourite": self.favourite, "caption": self.caption, "tags": self.tags, "people": [],
+                "rating": self.rating, "latitude": None, "longitude": None, "duration": self.duration or None,
                 "thumb": self.thumb}
 
 
@@ -160,6 +171,7 @@ class Album:
         cover = next((photo for photo in pictures if photo.id == self.cover), pictures[0] if pictures else None)
         return {"id": self.id, "parent": self.parent, "name": self.name, "cover": cover.id if cover else None,
                 "coverThumb": cover.thumb if cover else 0, "photos": len(pictures),
+                "videos": sum(photo.kind == "video" for photo in pictures),
                 "others": len(shown) - len(pictures), "modified": self.modified}
 
 
@@ -172,7 +184,7 @@ class Space:
         self.albums, self.photos, self.listings = {}, {}, {}
         self.uploads, self.hidden, self.jobs, self.downloads = {}, {}, {}, {}
         self.number, self.revision, self.read_only = 0, 1, read_only
-        self.log = []
+        self.log, self.mark = [], secrets.token_hex(16)
         # Photos that were deleted, the newest first, and earlier versions of photos by their ids.
         self.deleted, self.earlier = [], {}
         self.changed = threading.Condition(threading.RLock())
@@ -205,11 +217,16 @@ class Space:
                 return self.listings[key]
             if key[0] == "album":
                 photos = sorted((p for p in self.albums[key[1]].photos if not p.hidden), key=lambda p: natural(p.name))
+                date = lambda p: p.modified if key[2] == "added" or p.taken is None else p.taken
+                if key[2] != "name":
+                    photos.sort(key=date, reverse=key[2] != "oldest")
             else:
                 photos = [p for album in self.albums.values() if not album.hidden for p in album.photos if not p.hidden]
+                if key[0] == "search":
+                    photos = [p for p in photos if p.is_found(self, key[1].lower().split())]
                 if key[1] == "recent":
                     photos.sort(key=lambda p: -p.modified)
-                if key[1] == "date":
+                if key[1] == "date" or key[0] == "search":
                     photos.sort(key=lambda p: -(p.taken if p.taken is not None else p.modified))
             self.listings[key] = photos
             return photos
@@ -249,6 +266,15 @@ def many(count):
     space = Space()
     albums = [space.add_album(None, f"Year {year}") for year in range(2010, 2026)]
     fill(space, albums, count)
+    return space
+
+
+def sparse(count=200):
+    """One photo every third day."""
+    space = Space()
+    album = space.add_album(None, "Every third day")
+    for number in range(count):
+        space.add_photo(album, f"DAY_{number}.JPG", taken=1_762_000_000 - number * 3 * 86_400)
     return space
 
 
@@ -354,7 +380,7 @@ class Handler(BaseHTTPRequestHandler):
     def handle_request(self):
         self.cached = None
         url = urllib.parse.urlsplit(self.path)
-        self.query = {key: value[0] for key, value in urllib.parse.parse_qs(url.query).items()}
+        self.query = {key: value[0] for key, value in urllib.parse.parse_qs(url.query, keep_blank_values=True).items()}
         try:
             if not url.path.startswith("/api/"):
                 return self.mock() if url.path == "/mock" else self.page(url.path)
@@ -433,7 +459,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def session(self):
         self.send(200, {"readOnly": self.space.read_only, "idleSeconds": 600, "thumbnailSize": 256,
-                        "maximumUpload": 1 << 40, "sliceSize": SLICE, "imports": True})
+                        "maximumUpload": 1 << 40, "sliceSize": SLICE, "imports": True,
+                        "space": None if self.space.read_only else self.space.mark})
 
     def lock(self):
         match = re.search(r"__Host-albumfs=(\w+)", self.headers.get("Cookie") or "")
@@ -501,18 +528,21 @@ class Handler(BaseHTTPRequestHandler):
 
     def list_photos(self):
         space = self.space
-        key = ("album", self.query["album"]) if "album" in self.query else ("view", self.query["view"])
+        key = next((name, self.query[name]) for name in ("album", "search", "view") if name in self.query)
+        key += (self.query.get("sort", "name"),)
         if key[0] == "album" and (key[1] not in space.albums or space.albums[key[1]].hidden):
             raise Refused(404, "unknown")
         revision, photos = str(space.revision), space.listing(key)
         start = int(self.query.get("from", 0))
         part = photos[start:start + int(self.query.get("limit", len(photos)))]
         self.send(200, {
-            "revision": revision, "count": len(photos),
+            "revision": revision, "count": len(photos), "videos": sum(p.kind == "video" for p in photos),
+            "others": sum(p.kind == "other" for p in photos),
             "id": [p.id for p in part], "name": [p.name for p in part], "kind": [p.kind for p in part],
             "width": [p.upright[0] for p in part], "height": [p.upright[1] for p in part],
             "taken": [p.taken for p in part], "modified": [p.modified for p in part],
-            "size": [p.bytes for p in part], "album": [p.album for p in part], "thumb": [p.thumb for p in part]})
+            "size": [p.bytes for p in part], "album": [p.album for p in part], "duration": [p.duration for p in part],
+            "favourite": [int(p.favourite) for p in part], "thumb": [p.thumb for p in part]})
 
     def thumbnail(self, space, identifier):
         photo = space.photos.get(identifier)
@@ -587,8 +617,22 @@ class Handler(BaseHTTPRequestHandler):
             photo.name = asked["name"]
         if "rotation" in asked:
             photo.rotation, photo.thumb = asked["rotation"], photo.thumb + 1
+        for name in ("favourite", "caption", "tags", "rating"):
+            setattr(photo, name, asked.get(name, getattr(photo, name)))
+        if "taken" in asked:
+            time_of = asked["taken"]
+            photo.taken = photo.original if time_of is None else calendar.timegm(
+                time.strptime(time_of, "%Y-%m-%dT%H:%M:%S"))
         space.touch([photo.album])
         self.send(200, photo.describe(space))
+
+    def favourites(self):
+        space, asked = self.write(), self.json()
+        photos = [space.photos[identifier] for identifier in asked["ids"]]
+        for photo in photos:
+            photo.favourite = asked["on"]
+        space.touch({photo.album for photo in photos})
+        self.send(200, {"count": len(photos)})
 
     def preview(self, identifier):
         photo = self.space.photos[identifier]
@@ -850,7 +894,9 @@ ROUTES = [
     ("GET", "/api/photos", Handler.list_photos), ("GET", "/api/thumbs", Handler.thumbs),
     ("GET", "/api/deleted", Handler.deleted), ("GET", f"/api/deleted/{ID}/thumb", Handler.deleted_thumb),
     ("POST", "/api/deleted/restore", Handler.restore), ("POST", "/api/deleted/purge", Handler.purge),
-    ("GET", f"/api/photo/{ID}/earlier", Handler.earlier), ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
+    ("GET", f"/api/photo/{ID}/earlier", Handler.earlier),
+    ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
+    ("POST", "/api/favourites", Handler.favourites),
     ("GET", f"/api/preview/{ID}", Handler.preview), ("GET", f"/api/original/{ID}", Handler.original),
     ("GET", f"/api/video/{ID}", Handler.video), ("GET", "/api/changes", Handler.changes),
     ("POST", "/api/imports", Handler.load), ("POST", "/api/jobs", Handler.create_job), ("GET", f"/api/jobs/{ID}", Handler.job),
@@ -873,7 +919,7 @@ class Server(ThreadingHTTPServer):
 
 def serve(port=0, photos=100_000):
     """Starts the server in a thread; returns it. Its port is in `server_port`."""
-    spaces.update({"some": some(), "empty": Space(), "fixed": some(60, read_only=True), "many": many(photos)})
+    spaces.update({"some": some(), "empty": Space(), "sparse": sparse(), "fixed": some(60, read_only=True), "many": many(photos)})
     for seed in range(24):
         for width, height in SHAPES:
             scale = 150 / max(width, height)

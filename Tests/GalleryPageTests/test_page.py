@@ -17,6 +17,7 @@ import time
 import traceback
 from pathlib import Path
 
+import axe_core_python
 from playwright.sync_api import TimeoutError as Late
 from playwright.sync_api import expect, sync_playwright
 
@@ -839,8 +840,268 @@ def a_session_that_ended_shows_the_login_and_no_photos(person):
     person.mock(expire=True)
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     page.wait_for_selector("input[type=password]")
-    expect(page.locator(".login-message")).to_have_text("The album was locked.")
+    expect(page.locator(".login-message")).to_have_text(
+        "The session is over: the server was restarted, or it locked the album.")
     assert page.locator("img").count() == 0
+
+
+@test(mock=True)
+def an_upload_goes_on_after_the_server_was_restarted(person):
+    page = person.page
+    person.enter()
+    name = person.new_album()
+    person.mock(slow=300)
+    person.choose(pictures(12))
+    person.press(".upload-buttons .main")
+    page.wait_for_function("() => document.querySelector('.upload-panel h2')?.textContent.match(/Uploading [1-9]/)")
+    person.mock(expire=True)
+    page.wait_for_selector("input[type=password]")
+    expect(page.locator(".login-message")).to_contain_text("files are not saved yet")
+    # Nobody reads names there, and other albums get nothing.
+    expect(page.locator(".upload-panel")).to_have_count(0)
+    person.keep("login-with-uploads")
+    person.log_in("some")
+    page.wait_for_function("() => document.querySelector('.upload-panel h2')?.textContent.match(/is saved|are saved/)")
+    person.mock(slow=0)
+    person.press(".upload-buttons .main")
+    person.open_album(name)
+    person.tiles(12)
+    person.delete_album()
+
+
+@test(mock=True)
+def an_upload_does_not_go_on_in_another_space(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.mock(slow=300)
+    person.choose(pictures(6))
+    person.press(".upload-buttons .main")
+    page.wait_for_function("() => document.querySelector('.upload-panel h2')?.textContent.includes('Uploading')")
+    person.mock(expire=True)
+    page.wait_for_selector("input[type=password]")
+    person.mock(slow=0)
+    person.log_in("empty")
+    page.wait_for_selector(".empty")
+    expect(page.locator(".upload-panel")).to_be_hidden()
+
+
+@test(mock=True)
+def what_could_not_be_loaded_is_tried_again_by_itself(person):
+    page = person.page
+    person.enter()
+    person.context.set_offline(True)
+    person.place(1)
+    expect(page.locator(".empty p")).to_contain_text("The page tries again by itself.")
+    person.context.set_offline(False)
+    page.wait_for_selector(".tile")
+    expect(page.locator(".empty")).to_have_count(0)
+
+
+@test(mock=True)
+def films_are_counted_as_films_and_show_their_length(person):
+    page = person.page
+    person.enter()
+    person.place(1)
+    expect(page.locator(".subtitle")).to_have_text(re.compile(r"^\d+ photos, \d+ videos, 1 other file$"))
+    person.place(5)
+    person.press(".chip:text-is('Videos')")
+    expect(page.locator(".tile-length").first).to_have_text("1:15")
+
+
+@test(mock=True)
+def an_album_is_sorted_and_pictures_get_larger_and_smaller(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    first = page.locator(".tile").first
+    before = first.get_attribute("data-id")
+    height = first.bounding_box()["height"]
+    person.menu("Sort by")
+    person.press("[role=menuitemradio]:has-text('Date, oldest')")
+    expect(first).not_to_have_attribute("data-id", before)
+    person.menu("Sort by")
+    expect(page.locator("[role=menuitemradio][aria-checked=true]")).to_have_text("Date, oldest first")
+    person.press("[role=menuitemradio] >> nth=0")
+    expect(first).to_have_attribute("data-id", before)
+    page.keyboard.press("+")
+    page.wait_for_function("h => document.querySelector('.tile').getBoundingClientRect().height > h * 1.2", arg=height)
+    page.keyboard.press("-")
+    page.keyboard.press("-")
+    page.wait_for_function("h => document.querySelector('.tile').getBoundingClientRect().height < h * 0.9", arg=height)
+    person.menu("Larger pictures")
+    page.wait_for_function("h => Math.abs(document.querySelector('.tile').getBoundingClientRect().height / h - 1) < 0.3",
+                           arg=height)
+
+
+@test(mock=True)
+def months_have_heads(person):
+    page = person.page
+    person.enter("many")
+    person.place(3)
+    page.wait_for_selector(".day")
+    expect(page.locator(".month").first).to_have_text("November 2025")
+    person.keep("months")
+
+
+@test(mock=True)
+def days_with_few_pictures_share_the_rows_of_a_month(person):
+    page = person.page
+    person.enter("sparse")
+    person.place(3)
+    expect(page.locator(".day h2").first).to_have_text("November 2025")
+    expect(page.locator(".month")).to_have_count(0)
+    person.keep("months-of-few")
+    person.press(".day-tick >> nth=1")
+    expect(page.locator(".selection-bar strong")).to_have_text(re.compile(r"^1[01] selected$"))
+
+
+@test(mock=True)
+def axe_finds_nothing_anywhere(person):
+    page = person.page
+    source = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+
+    def examine(place):
+        page.evaluate(source)
+        found = page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations")
+        told = [(each["id"], each["help"], [node["html"][:150] for node in each["nodes"][:3]]) for each in found]
+        assert not told, (place, told)
+    page.goto(person.url)
+    page.wait_for_selector(".login")
+    examine("login")
+    person.enter()
+    page.wait_for_selector(".cover-image img")
+    examine("albums")
+    person.open_album("Birds")
+    page.wait_for_selector(".tile img")
+    examine("album")
+    page.locator(".tile").first.click(modifiers=["Control"])
+    examine("selection")
+    person.press(".selection-bar [title=Copy]")
+    page.wait_for_selector(".option-cover img")
+    examine("picker")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    person.press(".top-bar [aria-haspopup=menu]")
+    examine("menu")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    examine("keys")
+    page.keyboard.press("Escape")
+    person.press(".tile.photo")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    page.keyboard.press("i")
+    page.wait_for_selector(".viewer-info dl")
+    examine("viewer")
+    page.keyboard.press("Escape")
+    person.place(3)
+    page.wait_for_selector(".day")
+    examine("by date")
+    person.place(5)
+    page.keyboard.type("oslo")
+    page.wait_for_selector(".tile img")
+    examine("search")
+
+
+@test(mock=True)
+def a_slideshow_goes_on_by_itself_and_any_key_ends_it(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    person.press(".tile.photo")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    caption = page.locator(".viewer-caption")
+    expect(caption).to_contain_text(re.compile(r"1 of \d+"))
+    person.press(".viewer-actions [title=More]")
+    person.keep("viewer-menu")
+    person.press("[role=menuitem]:has-text('Slideshow')")
+    page.wait_for_selector(".viewer.bare")
+    expect(caption).to_contain_text(re.compile(r"2 of \d+"))
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".viewer:not(.bare)")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".viewer", state="detached")
+
+
+@test(mock=True)
+def the_photos_of_a_selection_are_rotated_and_keys_are_listed(person):
+    page = person.page
+    person.enter()
+    person.open_album("Garden 2")
+    tiles = page.locator(".tile.photo")
+    ids = [tiles.nth(number).get_attribute("data-id") for number in (0, 1)]
+    turned = [page.locator(f".tile[data-id={identifier}]") for identifier in ids]
+    before = [tile.bounding_box() for tile in turned]
+    for tile in turned:
+        tile.click(modifiers=["Control"])
+    person.press(".selection-bar [title=Rotate]")
+    expect(page.locator(".toast").last).to_contain_text("2 photos rotated")
+    shape = ("([id, was]) => { const box = document.querySelector(`.tile[data-id=${id}]`).getBoundingClientRect();"
+             " return was > 1 ? box.width / box.height < 1 : box.width / box.height >= 1; }")
+    for identifier, box in zip(ids, before):
+        page.wait_for_function(shape, arg=[identifier, box["width"] / box["height"]])
+    page.keyboard.press("?")
+    expect(page.locator("dialog h2")).to_have_text("Keys")
+    person.keep("keys")
+    page.keyboard.press("Escape")
+
+
+@test(mock=True)
+def albums_are_chosen_by_their_covers(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    page.locator(".tile").first.click(modifiers=["Control"])
+    person.press(".selection-bar [title=Copy]")
+    page.wait_for_selector(".option-cover img")
+    person.keep("picker")
+    page.keyboard.press("Escape")
+
+
+@test(mock=True)
+def a_password_can_be_read_while_it_is_typed(person):
+    page = person.page
+    page.goto(person.url)
+    page.fill("input[type=password]", "some")
+    person.press("[title='Show the password']")
+    expect(page.locator("input[type=text]")).to_have_value("some")
+    person.keep("login")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("nav [aria-current]")
+
+
+@test(mock=True)
+def menus_and_dialogs_are_used_in_a_low_window(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    # A window of 1280 pixels at 200 %, and a phone that lies.
+    for width, height in ((640, 400), (740, 320)):
+        page.set_viewport_size({"width": width, "height": height})
+        person.press(".top-bar [aria-haspopup=menu]")
+        last = page.locator(".menu button").last
+        last.scroll_into_view_if_needed()
+        box = last.bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= height, box
+        person.keep(f"menu-{height}")
+        page.keyboard.press("Escape")
+        person.menu("Rename album")
+        button = page.locator("dialog .main")
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= height, box
+        page.keyboard.press("Escape")
+
+
+@test({**DESKTOP, "forced_colors": "active"}, mock=True)
+def forced_colours_show_what_is_selected(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    page.locator(".tile").nth(1).click(modifiers=["Control"])
+    frames = page.locator(".tile").evaluate_all("tiles => tiles.slice(0, 3).map(t => getComputedStyle(t).outlineStyle)")
+    assert frames == ["none", "solid", "none"], frames
+    person.keep("forced")
 
 
 @test(mock=True)
@@ -999,6 +1260,129 @@ def days_are_selected_whole_and_the_strip_of_years_goes_to_a_date(person):
     page.keyboard.press("ArrowDown")
     page.wait_for_function("text => document.querySelector('.scrubber').getAttribute('aria-valuetext') !== text",
                            arg=text)
+
+
+@test(mock=True)
+def photos_are_found_while_a_person_types(person):
+    page = person.page
+    person.enter()
+    page.keyboard.press("/")
+    field = page.locator(".search input")
+    expect(field).to_be_focused()
+    expect(page.locator(".empty h2")).to_have_text("Type what you remember")
+    page.keyboard.type("oslo")
+    expect(page.locator(".card-name")).to_have_text("Oslo")
+    page.wait_for_selector(".tile")
+    person.keep("search")
+    name = page.locator(".tile").nth(2).get_attribute("aria-label").split(".")[0]
+    page.keyboard.type(f" {name}".lower())
+    expect(page.locator(".card")).to_have_count(0)
+    person.tiles(1)
+    expect(page.locator(".tile")).to_have_attribute("aria-label", re.compile(name))
+    # The viewer goes through what was found, and the way back leads to it.
+    person.press(".tile")
+    page.wait_for_selector(".viewer")
+    page.keyboard.press("Escape")
+    expect(field).to_have_value(f"oslo {name}".lower())
+    person.place(0)
+    page.go_back()
+    expect(field).to_have_value(f"oslo {name}".lower())
+    person.tiles(1)
+    field.fill("nothingofthekind")
+    expect(page.locator(".empty h2")).to_have_text("Nothing found")
+    field.fill("")
+    person.press(".chip:text-is('Videos')")
+    page.wait_for_selector(".tile.video")
+    expect(page.locator(".tile.photo")).to_have_count(0)
+    assert page.evaluate("() => location.href") == person.url, "the browser keeps no words"
+
+
+@test(mock=True)
+def a_star_marks_favourites_on_tiles_in_the_viewer_and_for_a_selection(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    first = page.locator(".tile").first
+    first.hover()
+    first.locator(".tile-star").click()
+    expect(page.locator(".tile.favourite")).to_have_count(1)
+    expect(first).to_have_attribute("aria-label", re.compile(r", Favourite$"))
+    person.press(".tile >> nth=1")
+    star = page.locator(".viewer-actions [title=Favourite]")
+    expect(star).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("f")
+    expect(star).to_have_attribute("aria-pressed", "true")
+    person.keep("star")
+    page.keyboard.press("Escape")
+    expect(page.locator(".tile.favourite")).to_have_count(2)
+    for number in (1, 2, 3):
+        page.locator(".tile").nth(number).click(modifiers=["Control"])
+    person.press(".selection-bar [title=Favourite]")
+    expect(page.locator(".tile.favourite")).to_have_count(4)
+    page.keyboard.press("Escape")
+    person.place(4)
+    expect(page.locator("h1 .crumb-here")).to_have_text("Favourites")
+    person.tiles(4)
+    person.keep("favourites")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("f")
+    expect(page.locator(".empty p")).to_have_text("Photos with a star appear here.")
+
+
+@test(mock=True)
+def caption_tags_stars_and_date_are_changed_beside_a_photo(person):
+    page = person.page
+    person.enter()
+    person.open_album("Garden 10")
+    person.press(".tile.photo")
+    page.keyboard.press("i")
+    info = page.locator(".viewer-info")
+    info.locator("textarea").fill("The pond in May")
+    info.locator("[placeholder^=Tags]").fill("pond, frogs, pond")
+    info.locator("[title='4 stars']").click()
+    expect(info.locator(".stars .lit")).to_have_count(4)
+    info.locator("[title='Correct the date']").click()
+    info.locator("[type=datetime-local]").fill("2019-06-05T12:33")
+    person.keep("notes")
+    info.locator("text=Save").click()
+    expect(info).to_contain_text("5 June 2019 at 12:33")
+    # It is on the server, and found by it.
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(info.locator("textarea")).to_have_value("The pond in May")
+    expect(info.locator("[placeholder^=Tags]")).to_have_value("pond, frogs")
+    expect(info.locator(".stars .lit")).to_have_count(4)
+    # Keys that a person types into a field belong to it.
+    info.locator("textarea").click()
+    page.keyboard.type("f i")
+    expect(info.locator("textarea")).to_have_value(re.compile("f i"))
+    expect(page.locator(".viewer-actions [title=Favourite]")).to_have_attribute("aria-pressed", "false")
+    info.locator("[title='4 stars']").click()
+    expect(info.locator(".stars .lit")).to_have_count(0)
+    info.locator("[title='Correct the date']").click()
+    info.locator("text=Original date").click()
+    expect(info).not_to_contain_text("5 June 2019")
+    page.keyboard.press("Escape")
+    person.press("nav button >> nth=5")
+    page.keyboard.type("pond may")
+    person.tiles(1)
+
+
+@test(PHONE, mock=True)
+def a_phone_finds_photos_in_german(person):
+    page = person.page
+    person.enter()
+    person.press("nav button:visible >> nth=4")
+    expect(page.locator("h1 .crumb-here")).to_have_text("Suche")
+    person.press(".chip:text-is('Videos')")
+    page.wait_for_selector(".tile.video")
+    person.keep("search-phone")
+    person.press(".tile")
+    page.wait_for_selector(".viewer")
+    person.press(".viewer-actions [title=Favorit]")
+    person.press(".viewer-actions [title=Informationen]")
+    page.wait_for_selector(".viewer-info dl")
+    person.keep("info-phone")
 
 
 @test(mock=True)

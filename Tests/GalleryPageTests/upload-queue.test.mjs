@@ -169,6 +169,27 @@ test("files are sent in order, three at a time, and saved", async () => {
   checkCounts(queue);
 });
 
+test("files that wait for the disk hold up no others", async () => {
+  const server = new FakeServer();
+  const finish = server.finish.bind(server);
+  /** @type {() => void} */
+  let synced = () => {};
+  const disk = new Promise((resolve) => (synced = () => resolve(undefined)));
+  server.finish = async (id) => {
+    await disk;
+    return finish(id);
+  };
+  const queue = makeQueue(server);
+  queue.add(files(40));
+  queue.start();
+  while (queue.counts.finishing < 40) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(queue.counts.saved, 0);
+  synced();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 40);
+  checkCounts(queue);
+});
+
 test("saved is said only after the server has finished the file", async () => {
   const server = new FakeServer();
   const queue = makeQueue(server);

@@ -75,7 +75,8 @@ struct TidyTests {
       "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
       "ThumbnailProtocol", "ThumbnailCell", "Thumbnails", "PictureDecoders", "VideoPosters",
       "albumfs-thumbnailer", "albumfs-video-thumbnailer", "FUSEDriver", "Traces",
-      "PictureMetadata", "PhotoGroups", "FileKinds", "Inflating", "SecurityKeyProtocol",
+      "PictureMetadata", "PhotoGroups", "PhotoSearch", "UnicodeForms", "FileKinds", "Inflating",
+      "SecurityKeyProtocol",
       "albumfs-fido2",
       "Fetching", "albumfs-fetch", "NetworkCell", "ObjectStores", "albumfs-remote",
       "SystemCallFilter",
@@ -90,7 +91,7 @@ struct TidyTests {
   @Test func eachCLibraryIsCalledBehindItsFenceOnly() {
     let fences = [
       "CSodium": "Sources/AlbumSecrets/Sodium.swift",
-      "CUtf8proc": "Sources/AlbumSecrets/PasswordText.swift",
+      "CUtf8proc": "Sources/UnicodeForms/UnicodeForms.swift",
       "CZxcvbn": "Sources/AlbumSecrets/PasswordStrength.swift",
       "CZlib": "Sources/Inflating/Inflation.swift",
       "CVips": "Sources/albumfs-thumbnailer/Vips.swift",
@@ -141,6 +142,8 @@ struct TidyTests {
           "Journal/Fence", "SalvagedSpace", "SpaceContent",
         ]
       ),
+      // The buffers that utf8proc reads and writes.
+      ("UnicodeForms/", ["UnicodeForms"]),
       // The buffer that zlib reads from.
       ("Inflating/", ["Inflation"]),
       // Millions of names and inodes lie in flat memory without a header each.

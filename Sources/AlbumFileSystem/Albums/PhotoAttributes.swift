@@ -4,29 +4,25 @@ import AlbumStore
 
 /// The extended attributes of a photo that albumfs gives a meaning.
 ///
-/// - `user.albumfs.taken`, `user.albumfs.dimensions`, and of a video `user.albumfs.duration`: what the
+/// - `user.albumfs.taken`, `.dimensions`, `.camera`, `.lens`, and of a video `.duration`: what the
 ///   thumbnailer found in the picture. They lie in the inode of the thumbnail, and so go when the content
 ///   goes. Requests get their values, and no list has their names. What a user sets on the photo itself goes
 ///   first.
 /// - `user.albumfs.rotation`: set by users only. The thumbnail follows it.
 /// - those of `PhotoNote`: what people say of the photo.
+/// - `user.albumfs.facts`: the values of all of these, for programs that search. Nobody sets it.
 enum PhotoAttributes {
   static let taken = Array("user.albumfs.taken".utf8)
   static let dimensions = Array("user.albumfs.dimensions".utf8)
   static let duration = Array("user.albumfs.duration".utf8)
+  static let camera = Array("user.albumfs.camera".utf8)
+  static let lens = Array("user.albumfs.lens".utf8)
   static let rotation = Array("user.albumfs.rotation".utf8)
+  private static let all = Array(KnownFacts.attribute.utf8)
+  private static let prefix = Array("user.albumfs.".utf8)
 
   /// The attributes that the thumbnailer derives from the picture.
-  private static let found = [taken, dimensions, duration]
-
-  /// The attribute of a thumbnail's inode that holds the facts of its photo: dimensions, time of capture and
-  /// duration of a video, with spaces between and `-` for what is unknown. Requests for attributes do not
-  /// reach it.
-  private static let facts = Array("albumfs.picture".utf8)
-
-  static func isName(_ name: [UInt8]) -> Bool {
-    name == taken || name == dimensions || name == duration || name == rotation
-  }
+  private static let found = [taken, dimensions, duration, camera, lens]
 
   /// Throws `.invalid` for a value that says nothing.
   static func check(
@@ -42,6 +38,11 @@ enum PhotoAttributes {
       if PictureDimensions(value) == nil { throw FSError(.invalid, "dimensions are 4000x3000") }
     case duration:
       if VideoDuration(value) == nil { throw FSError(.invalid, "a duration is 12.480") }
+    case camera, lens:
+      if CameraName(value) == nil {
+        throw FSError(.invalid, "the name of a camera is one line of at most 120 bytes")
+      }
+    case all: throw FSError(.invalid, "albumfs itself puts the facts together")
     case rotation:
       if Rotation(value) == nil { throw FSError(.invalid, "a rotation is 0, 90, 180 or 270") }
     default:
@@ -51,26 +52,25 @@ enum PhotoAttributes {
     }
   }
 
-  /// The value that the thumbnailer found; nil if there is none.
+  /// The value that the thumbnailer found, or that is put together; nil if there is none.
   static func derived(_ name: [UInt8], of index: InodeIndex, _ catalog: borrowing Catalog)
     -> [UInt8]?
   {
-    if name != taken && name != dimensions && name != duration { return nil }
-    return facts(of: index, catalog).flatMap { text(name, $0) }
+    if name == all { return everything(of: index, catalog) }
+    return found.contains(name) ? facts(of: index, catalog)?.value(name) : nil
   }
 
-  private static func text(_ name: [UInt8], _ facts: PictureFacts) -> [UInt8]? {
-    let text =
-      switch name {
-      case taken: facts.taken?.text
-      case dimensions: facts.dimensions?.text
-      default: facts.duration?.text
-      }
-    return text.map { Array($0.utf8) }
+  private static func everything(of index: InodeIndex, _ catalog: borrowing Catalog) -> [UInt8]? {
+    if catalog.state(index).kind != .regular { return nil }
+    let facts = facts(of: index, catalog)
+    return KnownFacts.value { name in
+      let name = prefix + Array(name.utf8)
+      return catalog.attribute(name, of: index) ?? facts?.value(name)
+    }
   }
 
   /// True for an attribute that requests may see.
-  static func isShown(_ name: [UInt8]) -> Bool { name != facts }
+  static func isShown(_ name: [UInt8]) -> Bool { name != StoredFacts.attribute }
 
   /// How a photo is turned.
   static func rotation(of photo: InodeIndex, _ catalog: borrowing Catalog) -> Rotation {
@@ -100,11 +100,8 @@ enum PhotoAttributes {
     _ catalog: inout Catalog
   ) {
     if facts == PictureFacts() { return }
-    var texts = [facts.dimensions?.text, facts.taken?.text, facts.duration?.text]
-    while texts.last == .some(nil) { texts.removeLast() }
-    let line = texts.map { $0 ?? "-" }.joined(separator: " ")
-    catalog.setAttribute(PhotoAttributes.facts, of: thumbnail, to: Array(line.utf8))
-    for name in found where catalog.attribute(name, of: photo) == text(name, facts) {
+    catalog.setAttribute(StoredFacts.attribute, of: thumbnail, to: StoredFacts.encode(facts))
+    for name in found where catalog.attribute(name, of: photo) == facts.value(name) {
       drop(name, of: photo, &catalog)
     }
   }
@@ -117,27 +114,40 @@ enum PhotoAttributes {
 
   /// A thumbnail that became the user's own says nothing of a photo.
   static func forgetFacts(in thumbnail: InodeIndex, _ catalog: inout Catalog) {
-    if catalog.attribute(facts, of: thumbnail) != nil {
-      catalog.setAttribute(facts, of: thumbnail, to: nil)
+    if catalog.attribute(StoredFacts.attribute, of: thumbnail) != nil {
+      catalog.setAttribute(StoredFacts.attribute, of: thumbnail, to: nil)
     }
   }
 
-  /// True for a photo whose thumbnail was made before albumfs kept such facts.
+  /// True for a photo whose thumbnail was made before albumfs kept such facts, or all of them.
   static func lacksFacts(_ photo: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
     guard catalog.state(photo).thumbnailState == .made,
       let thumbnail = catalog.thumbnail(of: photo)
     else { return false }
-    return catalog.attribute(facts, of: thumbnail) == nil
+    return catalog.attribute(StoredFacts.attribute, of: thumbnail)
+      .map { !StoredFacts.isComplete($0) } ?? true
   }
 
   private static func facts(of photo: InodeIndex, _ catalog: borrowing Catalog) -> PictureFacts? {
     guard let thumbnail = catalog.thumbnail(of: photo),
-      let stored = catalog.attribute(facts, of: thumbnail)
+      let stored = catalog.attribute(StoredFacts.attribute, of: thumbnail)
     else { return nil }
-    let parts = stored.split(separator: UInt8(ascii: " "))
-    return PictureFacts(
-      dimensions: parts.first.flatMap { PictureDimensions(Array($0)) },
-      taken: parts.count > 1 ? CaptureTime(Array(parts[1])) : nil,
-      duration: parts.count > 2 ? VideoDuration(Array(parts[2])) : nil)
+    return StoredFacts.decode(stored)
+  }
+}
+
+extension PictureFacts {
+  /// The value of an attribute that the thumbnailer derives.
+  fileprivate func value(_ name: [UInt8]) -> [UInt8]? {
+    let text: String? =
+      switch name {
+      case PhotoAttributes.taken: taken?.text
+      case PhotoAttributes.dimensions: dimensions?.text
+      case PhotoAttributes.duration: duration?.text
+      case PhotoAttributes.camera: camera?.text
+      case PhotoAttributes.lens: lens?.text
+      default: nil
+      }
+    return text.map { Array($0.utf8) }
   }
 }

@@ -1,5 +1,6 @@
 import AlbumModel
 import Algorithms
+import PhotoSearch
 
 /// The details of a photo beyond its directory entry. The index reads them after the listing.
 struct PhotoDetails: Sendable, Equatable {
@@ -8,6 +9,11 @@ struct PhotoDetails: Sendable, Equatable {
   /// Upright; 0 where unknown.
   var width: Int32 = 0
   var height: Int32 = 0
+  /// Of a video, in seconds; 0 where unknown.
+  var duration: Float = 0
+  /// Stars from 1 to 5, -1 for a photo that was rejected, 0 for one without a rating.
+  var rating: Int8 = 0
+  var kinds: PhotoKinds = []
   /// True if there will be no thumbnail.
   var isHopeless = false
   /// True if the index has looked for them.
@@ -29,9 +35,11 @@ struct PhotoRow: Sendable {
   var thumbnail: UInt64
   var kind: MediaKind
   var details = PhotoDetails()
+  /// What a search looks through; empty if it is the name alone.
+  var words: [UInt8] = []
 }
 
-/// The files of one album in the order of their names, in flat arrays: 100,000 photos take about 9 MB.
+/// The files of one album in the order of their names, in flat arrays: 100,000 photos take about 16 MB.
 final class AlbumContent: Sendable {
   let count: Int
   private let names: [UInt8]
@@ -47,10 +55,16 @@ final class AlbumContent: Sendable {
   let thumbnails: [UInt64]
   let kinds: [MediaKind]
   let details: [PhotoDetails]
+  /// The texts of all photos for a search, as `SearchText` has them, and where each ends.
+  private let words: [UInt8]
+  private let wordEnds: [UInt32]
   /// The places of the inodes in ascending order of these.
   private let byInode: [UInt32]
-  /// How many are photos or videos.
+  /// How many are photos or videos, and how many of these are videos.
   let pictures: Int
+  let videos: Int
+  /// True if the details of all photos and videos are read.
+  let isDetailed: Bool
   /// True if a photo may get a thumbnail yet.
   let isWaiting: Bool
 
@@ -73,12 +87,52 @@ final class AlbumContent: Sendable {
     direct = rows.map(\.isDirect)
     thumbnails = rows.map(\.thumbnail)
     kinds = rows.map(\.kind)
-    details = rows.map(\.details)
+    (words, wordEnds) = AlbumContent.words(of: rows)
+    details = AlbumContent.details(of: rows)
     byInode = rows.indices.sorted { rows[$0].inode < rows[$1].inode }.map { UInt32($0) }
     pictures = rows.count { $0.kind != .other }
+    videos = rows.count { $0.kind == .video }
+    isDetailed = rows.allSatisfy { $0.details.isRead || $0.kind == .other }
     isWaiting = rows.contains {
       $0.kind == .photo && $0.thumbnail == 0 && !$0.details.isHopeless
     }
+  }
+
+  private static func words(of rows: [PhotoRow]) -> ([UInt8], [UInt32]) {
+    var (words, ends) = ([UInt8](), [UInt32]())
+    for row in rows {
+      words += row.words.isEmpty ? SearchText(name: row.name).bytes : row.words
+      ends.append(UInt32(words.count))
+    }
+    return (words, ends)
+  }
+
+  /// The details of each photo; those of one whose details are not read yet are what its name says.
+  private static func details(of rows: [PhotoRow]) -> [PhotoDetails] {
+    let live = LivePair.marks(
+      count: rows.count, name: { rows[$0].name.bytes[...] },
+      isPhoto: { rows[$0].kind == .photo }, isFilm: { rows[$0].kind == .video })
+    return rows.indices.map { place in
+      var details = rows[place].details
+      if !details.isRead {
+        details.kinds.formUnion(PhotoKinds(name: rows[place].name, KnownFacts()))
+      }
+      if live[place] { details.kinds.insert(.live) } else { details.kinds.remove(.live) }
+      return details
+    }
+  }
+
+  private func wordRange(_ place: Int) -> Range<Int> {
+    (place == 0 ? 0 : Int(wordEnds[place - 1]))..<Int(wordEnds[place])
+  }
+
+  /// True if a search finds the photo.
+  func isFound(_ place: Int, by query: SearchQuery, album: Span<UInt8>) -> Bool {
+    let (details, words) = (details[place], words)
+    let photo = SearchQuery.Photo(
+      text: words.span.extracting(wordRange(place)), album: album,
+      clockSeconds: details.taken ?? modified[place], kinds: details.kinds, rating: details.rating)
+    return query.finds(photo)
   }
 
   func nameBytes(_ place: Int) -> ArraySlice<UInt8> {
@@ -99,14 +153,14 @@ final class AlbumContent: Sendable {
       name: name(place), inode: inodes[place], size: sizes[place], modified: modified[place],
       changed: changes[place], isDirect: direct[place], thumbnail: thumbnails[place],
       kind: kinds[place],
-      details: details[place])
+      details: details[place], words: Array(words[wordRange(place)]))
   }
 
   /// True if a listing of both is the same.
   func equals(_ other: AlbumContent) -> Bool {
     names == other.names && ends == other.ends && inodes == other.inodes && sizes == other.sizes
       && modified == other.modified && direct == other.direct && thumbnails == other.thumbnails
-      && details == other.details
+      && details == other.details && words == other.words
   }
 
   /// The details that are still true: of files with the same content and the same thumbnail. Where an
@@ -120,17 +174,20 @@ final class AlbumContent: Sendable {
         old.thumbnails[before] == rows[place].thumbnail
       else { continue }
       rows[place].details = old.details[before]
-      if old.changes[before] != rows[place].changed || old.name(before) != rows[place].name {
+      let hasName = old.name(before) == rows[place].name
+      rows[place].words = hasName ? Array(old.words[old.wordRange(before)]) : []
+      if old.changes[before] != rows[place].changed || !hasName {
         rows[place].details.isRead = false
       }
     }
     return AlbumContent(rows)
   }
 
-  /// The same files with other details.
-  func with(_ details: [PhotoDetails]) -> AlbumContent {
+  /// The same files with other details, and other texts of those that have some.
+  func with(_ details: [PhotoDetails], words: [Int: [UInt8]]) -> AlbumContent {
     var rows = (0..<count).map(row)
     for place in rows.indices { rows[place].details = details[place] }
+    for (place, words) in words { rows[place].words = words }
     return AlbumContent(rows)
   }
 }

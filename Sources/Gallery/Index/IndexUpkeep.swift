@@ -8,6 +8,13 @@ final class IndexUpkeep: Sendable {
   private let mount: MountedSpace
   private let index: SpaceIndex
   private let isStopped = Mutex(false, rank: .leaf)
+  /// What listings waited for: the album whose details are read before those of others, and all albums for
+  /// which one has waited; nil stands for all albums at once.
+  private struct Waits {
+    var wanted: UInt64?
+    var done: Set<UInt64?> = []
+  }
+  private let waits = Mutex(Waits(), rank: .leaf)
   /// nil if the system gives none; then only the times of directories show changes.
   private let watch: DirectoryWatch?
 
@@ -15,6 +22,8 @@ final class IndexUpkeep: Sendable {
   private static let sweep = Duration.milliseconds(1500)
   /// Changes that come together are looked at together.
   private static let gathering: UInt32 = 100
+  /// How long a page waits for details.
+  private static let moment = TestHooks.delay(.details, .milliseconds(300))
   /// How long it reads details before it shows them, and looks for changes again. An album is read whole.
   private static let reading = Duration.milliseconds(400)
 
@@ -29,6 +38,23 @@ final class IndexUpkeep: Sendable {
   func start(whenGone: @escaping @Sendable () -> Void) throws(Errno) {
     try lookAtEverything()
     try PosixThread(name: "gallery-index") { [self] in run(whenGone) }.detach()
+  }
+
+  /// Waits a moment for the details of an album, or of all, so that a page shows photos in their shape and
+  /// order at once. Reads those of this album first. Waits once: to an album that grows, photos come without.
+  func waitForDetails(of album: UInt64?) {
+    let isFirst = waits.withLock { waits in
+      waits.wanted = album ?? waits.wanted
+      return waits.done.insert(album).inserted
+    }
+    if !isFirst { return }
+    let end = MonotonicTime.now + IndexUpkeep.moment
+    while MonotonicTime.now < end, !isDetailed(album) { SystemClock.sleep(milliseconds: 10) }
+  }
+
+  private func isDetailed(_ album: UInt64?) -> Bool {
+    guard let album else { return index.everyAlbum.allSatisfy(\.found.content.isDetailed) }
+    return index.album(evenHidden: album)?.found.content.isDetailed ?? true
   }
 
   func stop() { isStopped.withLock { $0 = true } }
@@ -57,8 +83,8 @@ final class IndexUpkeep: Sendable {
     /// The revision of each album whose details were read, and that at which nothing was left to read.
     var detailed: [UInt64: UInt64] = [:]
     var detailedRevision: UInt64 = 0
-    /// True if there are details to read and nothing else to wait for.
-    var isReading = false
+    /// True if there are details to read and nothing else to wait for, as at the beginning.
+    var isReading = true
   }
 
   private func run(_ whenGone: () -> Void) {
@@ -234,7 +260,11 @@ final class IndexUpkeep: Sendable {
     if notes.detailedRevision == revision { return }
     let end = MonotonicTime.now + IndexUpkeep.reading
     var news: [SpaceIndex.Detailed] = []
-    for album in index.everyAlbum where notes.detailed[album.found.inode] != album.changed {
+    let wanted = waits.withLock(\.wanted)
+    let every = index.everyAlbum
+    let albums =
+      every.filter { $0.found.inode == wanted } + every.filter { $0.found.inode != wanted }
+    for album in albums where notes.detailed[album.found.inode] != album.changed {
       if MonotonicTime.now >= end || isStopped.withLock({ $0 }) {
         notes.isReading = true
         break

@@ -1,11 +1,12 @@
 import AlbumModel
 import FileKinds
+import PhotoSearch
 import PictureMetadata
 import Posix
 import ThumbnailProtocol
 
-/// Reads what a listing leaves out: dates of capture and sizes, which the file system keeps as extended
-/// attributes, and else the shape of the thumbnail.
+/// Reads what a listing leaves out: dates of capture, sizes, and what people say of photos, which the file
+/// system has in one extended attribute, and else the shape of the thumbnail.
 struct PhotoDetailsReader: ~Copyable {
   private let root: Folder
   private let album: SpaceIndex.Album
@@ -21,44 +22,61 @@ struct PhotoDetailsReader: ~Copyable {
     let path = album.found.path
     let thumb = try? Folder(path + [.thumb], below: root)
     var details = content.details
+    var words: [Int: [UInt8]] = [:]
     for isDirect in [false, true] {
       guard let folder = try? Folder(path + (isDirect ? [] : [.photo]), below: root) else {
         continue
       }
       for place in 0..<content.count where content.direct[place] == isDirect {
         if details[place].isRead || content.kinds[place] == .other { continue }
-        if isStopped() { return content.with(details) }
-        details[place] = PhotoDetailsReader.details(of: content, place, in: folder, thumb)
+        if isStopped() { return content.with(details, words: words) }
+        let facts = PhotoDetailsReader.facts(of: content.name(place), in: folder)
+        details[place] = PhotoDetailsReader.details(of: content, place, facts, in: folder, thumb)
+        words[place] = SearchText(name: content.name(place), facts).bytes
       }
     }
-    return content.with(details)
+    return content.with(details, words: words)
+  }
+
+  static func facts(of name: FileName, in folder: borrowing Folder) -> KnownFacts {
+    ExtendedAttribute.value(KnownFacts.attribute, of: folder.path(of: name))
+      .map { KnownFacts($0) } ?? KnownFacts()
   }
 
   private static func details(
-    of content: AlbumContent, _ place: Int, in folder: borrowing Folder, _ thumb: borrowing Folder?
+    of content: AlbumContent, _ place: Int, _ facts: KnownFacts, in folder: borrowing Folder,
+    _ thumb: borrowing Folder?
   ) -> PhotoDetails {
     let name = content.name(place)
-    let path = folder.path(of: name)
     var found = PhotoDetails()
-    found.taken =
-      ExtendedAttribute.value("user.albumfs.taken", of: path)
-      .flatMap(KeptFacts.taken) ?? FileDate(in: name.bytes)?.time.clockSeconds
+    // The camera's clock is read as if it showed UTC, so that days are those of the photographer.
+    found.taken = facts.taken?.clockSeconds ?? FileDate(in: name.bytes)?.time.clockSeconds
+    found.duration = facts.duration.map { Float($0.milliseconds) / 1000 } ?? 0
+    found.rating = facts.rating.flatMap { Int8(exactly: $0) } ?? 0
+    found.kinds = PhotoKinds(name: name, facts)
     found.isRead = true
-    if let size = ExtendedAttribute.value("user.albumfs.dimensions", of: path)
-      .flatMap(KeptFacts.dimensions)
-    {
-      (found.width, found.height) = size
+    if let size = facts.dimensions {
+      (found.width, found.height) = (Int32(size.width), Int32(size.height))
     } else if content.thumbnails[place] != 0, let bytes = start(of: name, in: thumb),
       let size = PictureHeader.size(bytes)
     {
       (found.width, found.height) = size
     }
-    if content.thumbnails[place] == 0 {
-      let start = (try? folder.open(name))
-        .flatMap { try? $0.bytes(ImageKind.sniffByteCount, at: 0) }
-      found.isHopeless = start.map { ImageKind(sniffing: $0) == nil } ?? false
+    if content.thumbnails[place] == 0, let file = try? folder.open(name) {
+      look(into: file, &found)
     }
     return found
+  }
+
+  /// What the content of a photo says that has no thumbnail yet: a page shows it in its shape at once.
+  private static func look(into file: FolderFile, _ found: inout PhotoDetails) {
+    guard let start = try? file.bytes(PictureHeader.originalByteCount, at: 0) else { return }
+    found.isHopeless = ImageKind(sniffing: Array(start.prefix(ImageKind.sniffByteCount))) == nil
+    guard found.width == 0, let (width, height) = PictureHeader.size(start) else { return }
+    let isSideways = PictureOrientation.isSideways(size: file.entry.size) {
+      try? file.bytes($0, at: $1)
+    }
+    (found.width, found.height) = isSideways ? (height, width) : (width, height)
   }
 
   private static func start(of name: FileName, in thumb: borrowing Folder?) -> [UInt8]? {
@@ -68,16 +86,5 @@ struct PhotoDetailsReader: ~Copyable {
       return try? file.bytes(PictureHeader.byteCount, at: 0)
     case .none: return nil
     }
-  }
-}
-
-/// The facts of a photo that the file system keeps as text, as the numbers of a listing.
-enum KeptFacts {
-  /// The date of capture in seconds since 1970. The camera's clock is read as if it showed UTC, so that days
-  /// are those of the photographer.
-  static func taken(_ text: [UInt8]) -> Int64? { CaptureTime(text)?.clockSeconds }
-
-  static func dimensions(_ text: [UInt8]) -> (width: Int32, height: Int32)? {
-    PictureDimensions(text).map { (Int32($0.width), Int32($0.height)) }
   }
 }

@@ -1,8 +1,10 @@
-/// The width and height in the first bytes of a thumbnail. Reads a bounded number of bytes and believes none
-/// of them beyond their range.
+/// The width and height in the first bytes of a thumbnail, or of an original in one of its formats. Reads a
+/// bounded number of bytes and believes none of them beyond their range.
 enum PictureHeader {
   /// So many bytes suffice for the thumbnails of albumfs.
   static let byteCount = 4096
+  /// Originals have EXIF data and a profile before their size.
+  static let originalByteCount = 96 << 10
 
   static func size(_ bytes: [UInt8]) -> (width: Int32, height: Int32)? {
     let found =

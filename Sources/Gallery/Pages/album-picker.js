@@ -5,7 +5,7 @@
 
 import { post } from "./api.js";
 import { nameDialog, showDialog } from "./dialogs.js";
-import { fill, h } from "./dom.js";
+import { fill, h, picture } from "./dom.js";
 import { icon } from "./icons.js";
 import { shown } from "./names.js";
 import { explain, t } from "./texts.js";
@@ -19,11 +19,12 @@ export const root = "";
 /**
  * Asks for an album.
  * @param {Library} library
+ * @param {import("./thumbnails.js").Thumbnails} thumbnails
  * @param {{title: string, action: string, withRoot?: boolean, without?: string}} question  `without` is an
  *   album that cannot be chosen, nor those in it
  * @returns {Promise<string | null>} an id, `root`, or null where nothing was chosen
  */
-export async function pickAlbum(library, { title, action, withRoot = false, without }) {
+export async function pickAlbum(library, thumbnails, { title, action, withRoot = false, without }) {
   /** @type {string | null} */
   let chosen = null;
   const list = h("div", { class: "album-list", role: "radiogroup", "aria-label": title });
@@ -38,13 +39,16 @@ export async function pickAlbum(library, { title, action, withRoot = false, with
     const main = open?.querySelector("button.main");
     if (main instanceof HTMLButtonElement) main.disabled = false;
   };
+  const covers = new PickerCovers(thumbnails);
   const draw = () => {
     const words = search.value.trim().toLocaleLowerCase();
     const rows = [...treeOf(library, null, 0, without)]
       .filter(({ album }) => album.name.toLocaleLowerCase().includes(words))
       .slice(0, 300)
-      .map(({ album, depth }) => option(album.id, album.name, words === "" ? depth : 0, chosen, choose));
-    if (withRoot && words === "") rows.unshift(option(root, t("albums"), 0, chosen, choose));
+      .map(({ album, depth }) =>
+        option(album.id, album.name, words === "" ? depth : 0, chosen, choose, covers.place(album)));
+    if (withRoot && words === "") rows.unshift(option(root, t("albums"), 0, chosen, choose, icon("albums")));
+    covers.ask();
     fill(list, ...rows, rows.length === 0 && h("p", { class: "hint" }, t("noAlbums")));
   };
   search.addEventListener("input", draw);
@@ -60,7 +64,52 @@ export async function pickAlbum(library, { title, action, withRoot = false, with
     const main = dialog.querySelector("button.main");
     if (main instanceof HTMLButtonElement) main.disabled = true;
   });
+  covers.remove();
   return answer === "yes" ? chosen : null;
+}
+
+/** The covers of the albums in a list. */
+class PickerCovers {
+  #thumbnails;
+  /** @type {Map<string, HTMLElement[]>} by photo */
+  #places = new Map();
+  /** @type {import("./thumbnails.js").Wanted[]} */
+  #wanted = [];
+  #forget;
+
+  /** @param {import("./thumbnails.js").Thumbnails} thumbnails */
+  constructor(thumbnails) {
+    this.#thumbnails = thumbnails;
+    this.#forget = thumbnails.onLoad((id, url) => {
+      for (const place of this.#places.get(id) ?? []) fill(place, picture(url, true));
+    });
+  }
+
+  /** @param {Album} album */
+  place(album) {
+    const place = h("span", { class: "option-cover", "aria-hidden": "true" });
+    if (album.cover === null) {
+      fill(place, icon("albums"));
+      return place;
+    }
+    const item = { id: album.cover, version: album.coverThumb ?? album.modified };
+    const url = this.#thumbnails.url(item);
+    fill(place, url ? picture(url) : icon("albums"));
+    this.#places.set(item.id, [...(this.#places.get(item.id) ?? []), place]);
+    this.#wanted.push(item);
+    return place;
+  }
+
+  /** Loads the covers that were placed. */
+  ask() {
+    this.#thumbnails.want("picker", this.#wanted);
+    this.#wanted = [];
+  }
+
+  remove() {
+    this.#forget();
+    this.#thumbnails.want("picker", []);
+  }
 }
 
 /**
@@ -85,12 +134,13 @@ function* treeOf(library, parent, depth, without) {
  * @param {number} depth
  * @param {string | null} chosen
  * @param {(id: string) => void} choose
+ * @param {Node} sign
  */
-function option(id, name, depth, chosen, choose) {
+function option(id, name, depth, chosen, choose, sign) {
   const input = h("input", {
     type: "radio", name: "album", value: id, checked: id === chosen, on: { change: () => choose(id) },
   });
-  const label = h("label", { class: "album-option" }, input, icon("albums"), h("span", { dir: "auto" }, shown(name)));
+  const label = h("label", { class: "album-option" }, input, sign, h("span", { dir: "auto" }, shown(name)));
   label.style.setProperty("--depth", String(Math.min(depth, 6)));
   return label;
 }

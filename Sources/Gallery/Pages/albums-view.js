@@ -18,7 +18,7 @@ export class AlbumCards {
   #thumbnails;
   #open;
   #owner;
-  #parent;
+  #list;
   /** @type {Map<string, HTMLElement[]>} pictures of covers, by photo */
   #covers = new Map();
   /** @type {Map<HTMLElement, import("./thumbnails.js").Wanted>} */
@@ -35,12 +35,13 @@ export class AlbumCards {
    * @param {Thumbnails} thumbnails
    * @param {string | null} parent
    * @param {(album: string) => void} open
+   * @param {() => readonly Album[]} [list]  the albums, where they are not those in the parent
    */
-  constructor(library, thumbnails, parent, open) {
+  constructor(library, thumbnails, parent, open, list = () => library.children(parent)) {
     this.#library = library;
     this.#thumbnails = thumbnails;
     this.#open = open;
-    this.#parent = parent;
+    this.#list = list;
     this.#owner = `albums ${parent ?? ""}`;
     this.#observer = new IntersectionObserver((entries) => this.#see(entries), { rootMargin: "300px" });
     this.#forget = thumbnails.onLoad((id, url) => this.#arrived(id, url));
@@ -63,7 +64,7 @@ export class AlbumCards {
     this.#covers.clear();
     this.#wanted.clear();
     this.#visible.clear();
-    const albums = this.#library.children(this.#parent);
+    const albums = this.#list();
     fill(this.element, ...albums.map((album) => this.#card(album)));
     this.element.hidden = albums.length === 0;
     if (focused === undefined) return;

@@ -13,14 +13,20 @@ import { formatNumber, t } from "./texts.js";
 /** @typedef {import("./dialogs.js").MenuItem} MenuItem */
 /** @typedef {MenuItem & {shown?: boolean}} BarAction  `shown`: as a button of its own where there is room */
 
-/** @typedef {"albums" | "all" | "recent" | "date"} Place */
+/** @typedef {"albums" | "all" | "recent" | "date" | "favourites" | "search"} Place */
 
-/** @type {{view: Place, icon: IconName, text: "albums" | "allPhotos" | "recent" | "byDate"}[]} */
+/**
+ * `wide`: only where there is room; on a phone the search offers it.
+ * @type {{view: Place, icon: IconName, wide?: boolean,
+ *   text: "albums" | "allPhotos" | "recent" | "byDate" | "favourites" | "search"}[]}
+ */
 const places = [
   { view: "albums", icon: "albums", text: "albums" },
   { view: "all", icon: "photos", text: "allPhotos" },
   { view: "recent", icon: "recent", text: "recent" },
   { view: "date", icon: "date", text: "byDate" },
+  { view: "favourites", icon: "star", text: "favourites", wide: true },
+  { view: "search", icon: "search", text: "search" },
 ];
 
 export class Navigation {
@@ -32,8 +38,8 @@ export class Navigation {
   constructor(go) {
     this.element = h("nav", { class: "navigation", "aria-label": t("views") },
       h("p", { class: "brand", "aria-hidden": "true" }, icon("photos"), t("appName")));
-    for (const { view, icon: name, text } of places) {
-      const button = h("button", { type: "button", on: { click: () => go(view) } },
+    for (const { view, icon: name, text, wide } of places) {
+      const button = h("button", { type: "button", class: wide && "wide-only", on: { click: () => go(view) } },
         icon(name), h("span", null, t(text)));
       this.#buttons.set(view, button);
       this.element.append(button);
@@ -121,17 +127,15 @@ export class TopBar {
 export class SelectionBar {
   element;
   #count = h("strong", { role: "status", "aria-live": "polite" });
-  #actions = h("div", { class: "bar-actions" });
+  #actions = h("div", { class: "bar-actions", role: "toolbar", "aria-label": t("selection") });
 
   /**
    * @param {{clear: () => void, selectAll: () => void}} actions
    */
   constructor({ clear, selectAll }) {
-    this.element = h("div", {
-      class: "selection-bar", role: "toolbar", "aria-label": t("selection"), hidden: true,
-    },
+    this.element = h("header", { class: "selection-bar", hidden: true },
     iconButton("close", t("clearSelection"), clear),
-    this.#count,
+    h("div", { class: "selection-title", role: "heading", "aria-level": 1 }, this.#count),
     h("button", { type: "button", class: "plain", on: { click: selectAll } }, t("selectAll")),
     this.#actions);
   }

@@ -193,7 +193,7 @@ export async function listDialog(title, lines) {
 
 /**
  * @typedef {{label: string, icon: import("./icons.js").IconName, run: () => void, danger?: boolean,
- *   hidden?: boolean}} MenuItem
+ *   hidden?: boolean, checked?: boolean}} MenuItem  `checked`: one of several that exclude each other
  */
 
 /**
@@ -207,7 +207,8 @@ export function showMenu(button, items) {
   for (const item of items) {
     if (item.hidden) continue;
     list.append(h("button", {
-      type: "button", role: "menuitem", class: item.danger ? "danger-text" : null,
+      type: "button", role: item.checked === undefined ? "menuitem" : "menuitemradio",
+      "aria-checked": item.checked === undefined ? null : String(item.checked), class: item.danger ? "danger-text" : null,
       on: {
         click: () => {
           dialog.close();

@@ -5,16 +5,20 @@
 
 import { Actions, attempt } from "./actions.js";
 import { pickAlbum } from "./album-picker.js";
+import { post } from "./api.js";
 import { AlbumCards, describeLibrary, emptyNote, labelledButton } from "./albums-view.js";
 import { Navigation, SelectionBar, TopBar } from "./bars.js";
 import { DeletedView } from "./deleted.js";
-import { closeDialogs } from "./dialogs.js";
+import { closeDialogs, showMenu } from "./dialogs.js";
 import { fill, h } from "./dom.js";
 import { DropZone } from "./drop-zone.js";
 import { back, followHistory, forgetHistory, go, here, replace } from "./history.js";
 import { Jobs } from "./jobs.js";
+import { albumAt, unsavedFiles } from "./kept-uploads.js";
+import { showKeys } from "./keys-dialog.js";
 import { Library } from "./library.js";
-import { PhotosView } from "./photos-view.js";
+import { favourites, PhotosView } from "./photos-view.js";
+import { SearchField } from "./search-view.js";
 import { Selection } from "./selection.js";
 import { language, setLanguage, t } from "./texts.js";
 import { Thumbnails } from "./thumbnails.js";
@@ -63,9 +67,14 @@ export class Gallery {
   #albums = null;
   /** @type {DeletedView | null} */
   #deleted = null;
+  /** @type {SearchField | null} */
+  #search = null;
   /** @type {Viewer | null} */
   #viewer = null;
   #viewerIndex = 0;
+  #info;
+  /** @type {Map<string, import("./listing.js").Sort>} the orders of albums that a person chose */
+  #sorts = new Map();
 
   /**
    * @param {HTMLElement} host
@@ -75,10 +84,11 @@ export class Gallery {
   constructor(host, info, lock) {
     this.#host = host;
     this.#lock = lock;
+    this.#info = info;
     this.library.readOnly = info.readOnly;
     this.library.imports = info.imports === true;
     this.jobs = new Jobs(() => void this.#refresh());
-    this.actions = new Actions(this.library, this.jobs);
+    this.actions = new Actions(this.library, this.jobs, this.thumbnails);
     this.uploads = new UploadQueue(httpTransport(info.sliceSize));
     this.#parts = this.#makeParts();
     this.library.onChange((changes) => this.#changed(changes));
@@ -96,6 +106,36 @@ export class Gallery {
     // The page is another one for a screen reader, too.
     this.#parts.top.focusTitle();
     void this.library.follow();
+  }
+
+  /**
+   * Returns the files that are not saved yet; null where there are none, or where nothing would tell that the next
+   * session is of the same space.
+   * @returns {import("./kept-uploads.js").KeptUploads | null}
+   */
+  unsaved() {
+    const { space, idleSeconds } = this.#info;
+    const files = unsavedFiles(this.uploads, this.library);
+    return files.length > 0 && space ? { space, idleSeconds, files } : null;
+  }
+
+  /**
+   * Goes on with files that an earlier session did not save.
+   * @param {import("./kept-uploads.js").KeptFile[]} files
+   */
+  goOn(files) {
+    /** @type {Map<string | null, import("./upload-queue.js").UploadFile[]>} */
+    const albums = new Map();
+    for (const { path, file } of files) {
+      const album = albumAt(this.library, path);
+      albums.set(album, [...(albums.get(album) ?? []), file]);
+    }
+    for (const [album, kept] of albums) {
+      this.uploads.album = album;
+      this.uploads.add(kept);
+      // Without its album a file waits for the person to choose another.
+      if (album !== null) this.uploads.start();
+    }
   }
 
   /** Forgets everything that came from the server, and takes it off the screen. */
@@ -121,7 +161,7 @@ export class Gallery {
       albumName: () => this.library.album(this.uploads.album ?? "")?.name ?? null,
     });
     return {
-      navigation: new Navigation((view) => go({ view })),
+      navigation: new Navigation((view) => go(view === "search" ? { view, text: "" } : { view })),
       top: new TopBar(this.#lock),
       selection: new SelectionBar({
         clear: () => this.selection.clear(),
@@ -167,7 +207,7 @@ export class Gallery {
     }
     this.selection.clear();
     this.#show(entry);
-    this.#parts.top.focusTitle();
+    if (entry.route.view !== "search" || entry.route.text !== "") this.#parts.top.focusTitle();
   }
 
   #leaveView() {
@@ -177,7 +217,8 @@ export class Gallery {
     this.#photos?.remove();
     this.#albums?.remove();
     this.#deleted?.remove();
-    this.#photos = this.#albums = this.#deleted = null;
+    this.#search?.remove();
+    this.#photos = this.#albums = this.#deleted = this.#search = null;
     this.#main.replaceChildren();
     document.documentElement.classList.remove("viewing");
   }
@@ -230,8 +271,7 @@ export class Gallery {
    */
   #showPhotos(route, scroll) {
     scrollTo({ top: 0 });
-    const query = route.view === "album" ? { album: route.album } : { view: route.view };
-    this.#photos = new PhotosView(this, query, {
+    this.#photos = new PhotosView(this, this.#queryOf(route), {
       scroll,
       open: (index) => {
         this.#viewerIndex = index;
@@ -241,15 +281,50 @@ export class Gallery {
       openAlbum: (album) => go({ view: "album", album }),
       counted: () => this.#count(),
     });
-    fill(this.#main, this.#photos.element);
+    if (route.view === "search") {
+      this.#search = new SearchField(route.text, (text) => {
+        // The way back leads to what was typed last.
+        route.text = text;
+        this.selection.clear();
+        this.#photos?.find(text);
+      });
+    }
+    fill(this.#main, this.#search?.element, this.#photos.element);
+    if (route.view === "search" && route.text === "") this.#search?.focus();
     void this.#photos.load();
+  }
+
+  /**
+   * @param {Exclude<Route, {view: "albums"}>} route
+   * @returns {import("./listing.js").Query}
+   */
+  #queryOf(route) {
+    if (route.view !== "album") return queryOf(route);
+    return { album: route.album, sort: this.#sorts.get(route.album) ?? "name" };
+  }
+
+  /** @param {string} album */
+  #chooseOrder(album) {
+    const button = this.#parts.top.element.querySelector("[aria-haspopup=menu]");
+    const current = this.#sorts.get(album) ?? "name";
+    const orders = /** @type {const} */ ([
+      ["name", "sortByName"], ["oldest", "sortByOldest"], ["newest", "sortByNewest"], ["added", "sortByAdded"],
+    ]);
+    showMenu(/** @type {HTMLElement} */ (button), orders.map(([sort, text]) => ({
+      label: t(text), icon: sort === current ? "check" : "sort", checked: sort === current,
+      run: () => {
+        this.#sorts.set(album, sort);
+        this.#photos?.sort(sort);
+      },
+    })));
   }
 
   /** Says in the bar what is shown, and offers what can be done with it. */
   #describe() {
     const { route } = here();
     const texts = /** @type {const} */ ({
-      albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate", deleted: "recentlyDeleted",
+      albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate", favourites: "favourites",
+      search: "search", deleted: "recentlyDeleted",
     });
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
@@ -288,6 +363,10 @@ export class Gallery {
       { icon: "add", label: t("newAlbum"), shown: true,
         hidden: fixed || (album === null && route.view !== "albums"),
         run: () => void actions.createAlbum(album) },
+      { icon: "larger", label: t("larger"), hidden: route.view === "albums", run: () => this.#photos?.grid.resize(1) },
+      { icon: "smaller", label: t("smaller"), hidden: route.view === "albums",
+        run: () => this.#photos?.grid.resize(-1) },
+      { icon: "sort", label: t("sortBy"), hidden: album === null, run: () => this.#chooseOrder(album ?? "") },
       { icon: "upload", label: t("uploadFolder"), hidden: fixed || matchMedia("(pointer: coarse)").matches,
         run: () => this.pickFiles(true) },
       { icon: "phone", label: t("receive"), hidden: fixed || album === null,
@@ -306,6 +385,7 @@ export class Gallery {
         run: () => void actions.deleteAlbum(album ?? "") },
       { icon: "remove", label: t("recentlyDeleted"), hidden: route.view !== "albums",
         run: () => go({ view: "deleted" }) },
+      { icon: "keys", label: t("keys"), hidden: matchMedia("(pointer: coarse)").matches, run: () => void showKeys() },
       { icon: "language", label: other === "de" ? "Deutsch" : "English",
         run: () => this.#switchLanguage(other) },
     ];
@@ -327,13 +407,51 @@ export class Gallery {
       { icon: "download", label: t("download"), run: () => void actions.downloadPhotos(selection.ids) },
       { icon: "move", label: t("move"), hidden: fixed, run: () => void transfer("move") },
       { icon: "copy", label: t("copy"), hidden: fixed, run: () => void transfer("copy") },
+      { icon: "rotate", label: t("rotate"), hidden: fixed, run: () => void this.#rotateSelected() },
+      { icon: "star", label: t("favourite"), hidden: fixed, run: () => void this.star(selection.ids) },
       { icon: "remove", label: t("delete"), hidden: fixed, danger: true,
         run: () => void this.#deleteSelected() },
     ]);
   }
 
+  /**
+   * Makes photos favourites; where all are, none of them is any more.
+   * @param {string[]} ids
+   */
+  async star(ids) {
+    const listing = this.#photos?.listing;
+    if (!listing || this.library.readOnly || ids.length === 0) return;
+    const places = ids.map((id) => listing.indexOf(id)).filter((index) => index >= 0);
+    const on = places.some((index) => listing.favourites[index] === 0);
+    const before = places.map((index) => listing.favourites[index]);
+    for (const index of places) listing.favourites[index] = on ? 1 : 0;
+    this.#drawStars();
+    await attempt(async () => {
+      try {
+        await post("/api/favourites", { ids, on });
+      } catch (error) {
+        places.forEach((index, at) => (listing.favourites[index] = before[at]));
+        this.#drawStars();
+        throw error;
+      }
+    });
+  }
+
+  #drawStars() {
+    this.#photos?.grid.drawStars();
+    this.#viewer?.drawStar();
+  }
+
   #selectAll() {
     this.selection.set(this.#photos?.listing?.ids ?? [], true);
+  }
+
+  /** Turns all photos of the selection; what cannot be turned is named at the end. */
+  async #rotateSelected() {
+    const { ids } = this.selection;
+    this.selection.clear();
+    await this.actions.rotateAll(ids);
+    await this.#refresh();
   }
 
   async #deleteSelected() {
@@ -377,6 +495,8 @@ export class Gallery {
         remove: (photo) => void this.actions.deletePhotos([photo.id]).then(() => this.#refresh()),
         makeCover: (photo) => this.actions.makeCover(photo),
         rotate: (photo) => this.#rotate(photo),
+        star: (photo) => void this.star([photo.id]),
+        dated: () => void this.#photos?.load(),
         rename: async (photo) => {
           if (await this.actions.renamePhoto(photo)) await this.#photos?.load();
         },
@@ -415,7 +535,9 @@ export class Gallery {
   }
 
   async #chooseUploadAlbum() {
-    const album = await pickAlbum(this.library, { title: t("chooseAlbum"), action: t("choose") });
+    const album = await pickAlbum(this.library, this.thumbnails, {
+      title: t("chooseAlbum"), action: t("choose"),
+    });
     if (album === null) return;
     this.uploads.album = album;
     this.#parts.panel.update();
@@ -457,13 +579,43 @@ export class Gallery {
     if (event.key === "Escape" && this.selection.active) this.selection.clear();
     else if (event.key === "a" && control && this.#photos) this.#selectAll();
     else if (event.key === "Delete" && this.selection.size > 0) void this.#deleteSelected();
+    else if (event.key === "f" && !control && this.#photos) this.#starByKey();
+    else if (event.key === "/" && !control) this.#goToSearch();
+    else if (event.key === "?") void showKeys();
+    else if (event.key === "+" && !control && this.#photos) this.#photos.grid.resize(1);
+    else if (event.key === "-" && !control && this.#photos) this.#photos.grid.resize(-1);
     else return;
     event.preventDefault();
   };
 
+  /** Marks what is selected, or the photo with the focus. */
+  #starByKey() {
+    const { grid } = this.#photos ?? {};
+    const focused = grid?.element.contains(document.activeElement) ? grid.currentId : undefined;
+    void this.star(this.selection.size > 0 ? this.selection.ids : focused === undefined ? [] : [focused]);
+  }
+
+  #goToSearch() {
+    if (here().route.view === "search") this.#search?.focus();
+    else go({ view: "search", text: "" });
+  }
+
   #askToStay = (/** @type {BeforeUnloadEvent} */ event) => {
     if (this.uploads.isRunning) event.preventDefault();
   };
+}
+
+/**
+ * Returns which photos a view shows that is no album.
+ * @param {Exclude<Route, {view: "albums"} | {view: "album"}>} route
+ * @returns {import("./listing.js").Query}
+ */
+function queryOf(route) {
+  switch (route.view) {
+    case "search": return { search: route.text };
+    case "favourites": return { search: favourites };
+    default: return { view: route.view };
+  }
 }
 
 /**

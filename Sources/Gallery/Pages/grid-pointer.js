@@ -10,6 +10,8 @@ import { h, style } from "./dom.js";
 const longPress = 450;
 const dragDistance = 6;
 const edge = 70;
+/** How far fingers move apart, or together, until pictures have another size. */
+const pinchStep = 1.35;
 
 export class GridPointer {
   #grid;
@@ -27,6 +29,8 @@ export class GridPointer {
   #swallowClick = false;
   #pointer = { x: 0, y: 0 };
   #scrolling = false;
+  /** @type {number | null} how far two fingers were apart when they began to pinch */
+  #pinch = null;
 
   /** @param {Grid} grid */
   constructor(grid) {
@@ -38,10 +42,39 @@ export class GridPointer {
     element.addEventListener("pointerup", () => this.#end());
     element.addEventListener("pointercancel", () => this.#end());
     element.addEventListener("contextmenu", (event) => this.#menu(event));
+    element.addEventListener("touchstart", (event) => this.#beginPinch(event), { passive: true });
+    element.addEventListener("touchmove", (event) => this.#followPinch(event), { passive: false });
+    element.addEventListener("touchend", () => (this.#pinch = null));
     // Only a listener that is not passive can keep the page from scrolling under a finger that selects.
     element.addEventListener("touchmove", (event) => {
       if (this.#sweeping && event.cancelable) event.preventDefault();
     }, { passive: false });
+  }
+
+  /** @param {TouchEvent} event */
+  #distance({ touches }) {
+    return Math.hypot(touches[0].clientX - touches[1].clientX, touches[0].clientY - touches[1].clientY);
+  }
+
+  /** @param {TouchEvent} event */
+  #beginPinch(event) {
+    if (event.touches.length !== 2 || this.#sweeping) return;
+    clearTimeout(this.#press);
+    this.#pinch = this.#distance(event);
+  }
+
+  /**
+   * Shows larger pictures when fingers move apart, and smaller ones when they come together.
+   * @param {TouchEvent} event
+   */
+  #followPinch(event) {
+    if (this.#pinch === null || event.touches.length !== 2) return;
+    if (event.cancelable) event.preventDefault();
+    this.#swallowClick = true;
+    const factor = this.#distance(event) / this.#pinch;
+    if (factor < pinchStep && factor > 1 / pinchStep) return;
+    this.#grid.resize(factor > 1 ? 1 : -1);
+    this.#pinch = this.#distance(event);
   }
 
   /** @param {Event} event */
@@ -61,6 +94,12 @@ export class GridPointer {
     const { selection } = options;
     const index = Number(tile.dataset.index);
     const id = listing.ids[index];
+    const onStar = event.target instanceof Element && event.target.closest(".tile-star") !== null;
+    // A finger that hits the corner of a tile wants the photo; a star that shows is for mice.
+    if (onStar && options.star && !selection.active && matchMedia("(hover: hover)").matches) {
+      options.star(id);
+      return;
+    }
     const onTick = event.target instanceof Element && event.target.closest(".tick") !== null;
     const adds = onTick || event.ctrlKey || event.metaKey || event.shiftKey;
     if (event.shiftKey && selection.anchor !== null) selection.extend(listing.ids, id);

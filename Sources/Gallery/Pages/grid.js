@@ -7,7 +7,7 @@
 import { breathe, h, oncePerFrame, picture, settle, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { Layout } from "./layout.js";
-import { formatDay, formatDate, t } from "./texts.js";
+import { formatDay, formatDate, formatDuration, formatMonth, t } from "./texts.js";
 import { GridPointer } from "./grid-pointer.js";
 import { isolated, shown } from "./names.js";
 
@@ -21,12 +21,17 @@ import { isolated, shown } from "./names.js";
  * @property {Selection} selection
  * @property {boolean} byDate
  * @property {(index: number) => void} open
+ * @property {((id: string) => void) | null} star  makes a photo a favourite, or none any more
  * @property {() => void} [moved]  called when the layout or the scroll position changed
  */
 
 const layoutSlice = 20_000;
 const dayHeader = 44;
+const monthHeader = 46;
 const betweenDays = 12;
+/** How large pictures are shown, as parts of the usual size; the person's choice lasts as long as the page. */
+const sizes = [0.5, 0.72, 1, 1.45, 2.1];
+let chosenSize = 2;
 
 export class Grid {
   element;
@@ -119,11 +124,12 @@ export class Grid {
     if (!listing || this.#width === 0) return;
     const ticket = (this.#ticket += 1);
     const gap = this.#width < 600 ? 3 : 5;
-    const layout = new Layout(listing.ratios, this.options.byDate ? listing.days : null, {
+    const target = (30 + 4.4 * Math.sqrt(this.#width)) * sizes[chosenSize];
+    const layout = new Layout(listing.ratios, this.options.byDate ? this.#sections(listing) : null, {
       width: this.#width,
-      target: 30 + 4.4 * Math.sqrt(this.#width),
+      target: Math.min(target, this.#width),
       gap,
-      header: dayHeader,
+      header: (index) => dayHeader + (this.#beginsMonth(listing, index) ? monthHeader : 0),
       between: betweenDays,
     });
     const goal = anchor ? listing.indexOf(anchor.id) : -1;
@@ -141,12 +147,64 @@ export class Grid {
     await this.#extend(layout, ticket);
   }
 
+  /** True where sections are months: with small pictures, most of a day's row would be empty. */
+  #byMonth = false;
+
+  /**
+   * Returns the section of each photo: its day, or its month where days have few photos.
+   * @param {Listing} listing
+   */
+  #sections(listing) {
+    let days = 0;
+    for (let index = 0; index < listing.loaded; index += 1) {
+      if (index === 0 || listing.days[index] !== listing.days[index - 1]) days += 1;
+    }
+    const row = this.#width / ((30 + 4.4 * Math.sqrt(this.#width)) * sizes[chosenSize] * 1.4);
+    this.#byMonth = days > 0 && listing.loaded / days < row / 2;
+    if (!this.#byMonth) return listing.days;
+    const months = new Int32Array(listing.count);
+    const first = Array.from({ length: listing.loaded }, (_, index) => listing.month(index));
+    months.set(first);
+    this.#months = { listing, months };
+    return months;
+  }
+
+  /** @type {{listing: Listing, months: Int32Array} | null} the months of a listing, as far as they are known */
+  #months = null;
+
+  /**
+   * True for the first photo of a month, above whose day the month's name is.
+   * @param {Listing} listing
+   * @param {number} index
+   */
+  #beginsMonth(listing, index) {
+    if (this.#byMonth) return false;
+    return index === 0 || listing.month(index) !== listing.month(index - 1);
+  }
+
+  /**
+   * Shows larger or smaller pictures; the photo at the top stays there.
+   * @param {1 | -1} step
+   */
+  resize(step) {
+    const next = Math.max(0, Math.min(sizes.length - 1, chosenSize + step));
+    if (next === chosenSize) return;
+    chosenSize = next;
+    void this.#arrange(this.#anchor());
+  }
+
   /**
    * Lays out what has been loaded meanwhile.
    * @param {Layout} layout
    * @param {number} ticket
    */
   async #extend(layout, ticket) {
+    const known = this.#months;
+    if (known !== null && known.listing === this.listing) {
+      for (let index = layout.laid; index < known.listing.loaded; index += 1) {
+        known.months[index] = known.listing.month(index);
+      }
+    }
     for (;;) {
       const done = this.listing === null || layout.advance(this.listing.loaded, layoutSlice);
       this.#resized();
@@ -293,7 +351,7 @@ export class Grid {
     const rows = [];
     const first = layout.rowAt(top);
     for (let row = first; row >= 0 && row < layout.rows; row += 1) {
-      if (layout.top(row) - (layout.isHead(row) ? dayHeader : 0) > bottom) break;
+      if (layout.top(row) - layout.headHeight(row) > bottom) break;
       rows.push(row);
     }
     return rows;
@@ -352,14 +410,17 @@ export class Grid {
    * @param {number} index
    */
   #header(listing, index) {
-    const day = formatDay(listing.days[index]);
-    const label = t("selectDay", { day });
-    return h("div", { class: "day", role: "rowheader" },
-      h("h2", null, day),
+    const month = formatMonth(listing.days[index]);
+    const title = this.#byMonth ? month : formatDay(listing.days[index]);
+    const label = this.#byMonth ? t("selectMonth", { month }) : t("selectDay", { day: title });
+    const day = h("div", { class: "day" },
+      h("h2", null, title),
       h("button", {
         class: "day-tick quiet", type: "button", title: label, "aria-label": label, tabindex: -1,
         on: { click: () => this.toggleDay(index) },
       }, icon("select")));
+    return h("div", { class: "section-head", role: "rowheader" },
+      this.#beginsMonth(listing, index) && h("p", { class: "month" }, month), day);
   }
 
   /**
@@ -368,8 +429,19 @@ export class Grid {
    */
   toggleDay(index) {
     if (!this.listing) return;
-    const ids = this.listing.ids.slice(index, this.listing.endOfDay(index));
+    const ids = this.listing.ids.slice(index, this.#endOfSection(this.listing, index));
     this.options.selection.set(ids, !ids.every((id) => this.options.selection.has(id)));
+  }
+
+  /**
+   * @param {Listing} listing
+   * @param {number} index
+   */
+  #endOfSection(listing, index) {
+    if (!this.#byMonth) return listing.endOfDay(index);
+    let end = index + 1;
+    while (end < listing.loaded && listing.month(end) === listing.month(index)) end += 1;
+    return end;
   }
 
   /**
@@ -383,7 +455,8 @@ export class Grid {
     let tile = this.#spare?.get(id);
     const label = this.#label(listing, index);
     // Without a picture the tile shows the name, which may be another one now.
-    const isSame = tile?.dataset.version === String(version)
+    const hasLength = listing.durations[index] === 0 || tile?.querySelector(".tile-length") !== null;
+    const isSame = tile?.dataset.version === String(version) && hasLength
       && (tile.getAttribute("aria-label") === label || tile.querySelector(".tile-name") === null);
     if (tile && isSame) settle(tile);
     else tile = this.#newTile(listing, index);
@@ -391,8 +464,25 @@ export class Grid {
     tile.dataset.index = String(index);
     tile.tabIndex = index === this.#current ? 0 : -1;
     tile.setAttribute("aria-selected", String(this.options.selection.has(id)));
+    tile.classList.toggle("favourite", listing.favourites[index] === 1);
     this.#tiles.set(id, tile);
     return tile;
+  }
+
+  /** Draws the stars and names of tiles again, after favourites have changed. */
+  drawStars() {
+    const { listing } = this;
+    if (!listing) return;
+    for (const tile of this.#tiles.values()) {
+      const index = Number(tile.dataset.index);
+      tile.classList.toggle("favourite", listing.favourites[index] === 1);
+      tile.setAttribute("aria-label", this.#label(listing, index));
+    }
+  }
+
+  /** The id of the photo that Tab reaches. */
+  get currentId() {
+    return this.listing?.ids[this.#current];
   }
 
   /**
@@ -400,7 +490,7 @@ export class Grid {
    * @param {number} index
    */
   #newTile(listing, index) {
-    const { id, name, kind, thumb } = listing.photo(index);
+    const { id, name, kind, thumb, duration } = listing.photo(index);
     const tile = h("div", { class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb });
     const url = this.options.thumbnails.url({ id, version: thumb });
     if (url) tile.append(picture(url));
@@ -409,7 +499,11 @@ export class Grid {
       tile.append(h("span", { class: "tile-name" }, sign, h("span", { dir: "auto" }, shown(name)),
         kind === "photo" && thumb === 0 && h("span", { class: "tile-hint" }, t("beingMade"))));
     }
-    if (kind === "video") tile.append(h("span", { class: "badge" }, icon("play")));
+    if (kind === "video") {
+      tile.append(h("span", { class: "badge" }, icon("play")),
+        duration > 0 && h("span", { class: "tile-length" }, formatDuration(duration)) || "");
+    }
+    if (kind !== "other") tile.append(h("span", { class: "tile-star", title: t("favourite") }, icon("star")));
     tile.append(h("span", { class: "tick" }, icon("check")));
     return tile;
   }
@@ -421,7 +515,10 @@ export class Grid {
    */
   #label(listing, index) {
     const kind = listing.kind(index);
-    const parts = [isolated(listing.names[index]), kind === "photo" ? null : t(kind), formatDate(listing.date(index))];
+    const parts = [
+      isolated(listing.names[index]), kind === "photo" ? null : t(kind), formatDate(listing.date(index)),
+      listing.favourites[index] === 1 ? t("favourite") : null,
+    ];
     return parts.filter(Boolean).join(", ");
   }
 

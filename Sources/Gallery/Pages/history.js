@@ -5,7 +5,8 @@
  */
 
 /**
- * @typedef {{view: "albums"} | {view: "deleted"} | {view: "all" | "recent" | "date"} | {view: "album", album: string}} Route
+ * @typedef {{view: "albums"} | {view: "deleted"} | {view: "all" | "recent" | "date" | "favourites"}
+ *   | {view: "search", text: string} | {view: "album", album: string}} Route
  */
 /** @typedef {{route: Route, scroll: number, viewer: boolean}} Entry */
 

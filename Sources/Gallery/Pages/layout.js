@@ -14,7 +14,7 @@
  * @property {number} width  of the view
  * @property {number} target  the height that rows come close to
  * @property {number} gap  between photos and between rows
- * @property {number} header  height of the header of a section
+ * @property {number | ((index: number) => number)} header  height of the header of a section, by its first photo
  * @property {number} [between]  space before the header of every section but the first
  */
 
@@ -43,8 +43,8 @@ export class Layout {
   #starts = new Int32Array(1024);
   #tops = new Float64Array(1024);
   #heights = new Float32Array(1024);
-  /** 1 where a row begins a section. */
-  #heads = new Uint8Array(1024);
+  /** The height of the header above a row that begins a section; 0 for other rows. */
+  #heads = new Float32Array(1024);
   #laid = 0;
   #end = 0;
   rows = 0;
@@ -65,8 +65,18 @@ export class Layout {
     return this.#laid;
   }
 
-  get headerHeight() {
-    return this.#options.header;
+  /** @param {number} index */
+  #headerOf(index) {
+    const { header } = this.#options;
+    return typeof header === "number" ? header : header(index);
+  }
+
+  /**
+   * Returns the height of the header above a row; 0 where there is none.
+   * @param {number} row
+   */
+  headHeight(row) {
+    return this.#heads[row];
   }
 
   /**
@@ -118,12 +128,13 @@ export class Layout {
    * @param {number} end
    */
   #push(end) {
-    const { width, target, gap, header, between = 0 } = this.#options;
+    const { width, target, gap, between = 0 } = this.#options;
     if (this.rows + 2 > this.#starts.length) this.#grow();
     let sum = 0;
     for (let index = this.#laid; index < end; index += 1) sum += this.#ratios[index];
     const full = (width - gap * (end - this.#laid - 1)) / sum;
     const head = this.#beginsSection(this.#laid);
+    const header = head ? this.#headerOf(this.#laid) : 0;
     const row = this.rows;
     if (head) this.#end += header + (row > 0 ? between : 0);
     // A last row that is not full keeps the usual height.
@@ -131,7 +142,7 @@ export class Layout {
     this.#starts[row] = this.#laid;
     this.#starts[row + 1] = end;
     this.#tops[row] = this.#end;
-    this.#heads[row] = head ? 1 : 0;
+    this.#heads[row] = header;
     this.#end += this.#heights[row] + gap;
     this.#laid = end;
     this.rows += 1;
@@ -153,7 +164,7 @@ export class Layout {
     const heights = new Float32Array(length);
     heights.set(this.#heights);
     this.#heights = heights;
-    const heads = new Uint8Array(length);
+    const heads = new Float32Array(length);
     heads.set(this.#heads);
     this.#heads = heads;
   }
@@ -192,7 +203,7 @@ export class Layout {
    * @param {number} row
    */
   isHead(row) {
-    return this.#heads[row] === 1;
+    return this.#heads[row] > 0;
   }
 
   /**
@@ -204,8 +215,7 @@ export class Layout {
     let high = this.rows - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const head = this.#heads[middle] === 1 ? this.#options.header : 0;
-      if (this.#tops[middle] - head <= y) low = middle;
+      if (this.#tops[middle] - this.#heads[middle] <= y) low = middle;
       else high = middle - 1;
     }
     return high < 0 ? -1 : low;

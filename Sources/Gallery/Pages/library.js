@@ -8,7 +8,7 @@ import { sayAlive } from "./session.js";
 
 /**
  * @typedef {{id: string, parent: string | null, name: string, cover: string | null, coverThumb?: number,
- *   photos: number, others: number, modified: number}} Album
+ *   photos: number, videos?: number, others: number, modified: number}} Album
  */
 /** @typedef {{albums: boolean, in: Set<string>}} Changes */
 
@@ -68,14 +68,15 @@ export class Library {
   /**
    * Counts the photos and the albums below an album, and its own photos.
    * @param {string} id
-   * @returns {{photos: number, others: number, albums: number}}
+   * @returns {{photos: number, videos: number, others: number, albums: number}}
    */
   total(id) {
     const album = this.#albums.get(id);
-    const sum = { photos: album?.photos ?? 0, others: album?.others ?? 0, albums: 0 };
+    const sum = { photos: album?.photos ?? 0, videos: album?.videos ?? 0, others: album?.others ?? 0, albums: 0 };
     for (const child of this.children(id)) {
       const inner = this.total(child.id);
       sum.photos += inner.photos;
+      sum.videos += inner.videos;
       sum.others += inner.others;
       sum.albums += 1 + inner.albums;
     }

@@ -9,14 +9,15 @@ import { breathe } from "./dom.js";
 import { ratioOf } from "./layout.js";
 
 /** @typedef {"photo" | "video" | "other"} Kind */
+/** @typedef {"name" | "oldest" | "newest" | "added"} Sort */
 /**
  * Which photos a view shows.
- * @typedef {{view: "all" | "recent" | "date"} | {album: string}} Query
+ * @typedef {{view: "all" | "recent" | "date"} | {album: string, sort?: Sort} | {search: string}} Query
  */
 /**
  * One photo of a listing.
  * @typedef {{id: string, name: string, kind: Kind, width: number, height: number, taken: number | null,
- *   modified: number, size: number, album: string, thumb: number}} Photo
+ *   modified: number, size: number, album: string, thumb: number, duration: number, favourite: boolean}} Photo
  */
 
 /** @type {Kind[]} */
@@ -31,6 +32,9 @@ export class Listing {
   count;
   revision;
   loaded = 0;
+  /** How many are films, and how many neither photos nor films. */
+  videos = 0;
+  others = 0;
   /** @type {string[]} */
   ids = [];
   /** @type {string[]} */
@@ -44,6 +48,10 @@ export class Listing {
   modified;
   sizes;
   thumbs;
+  /** Of films, in seconds; 0 where unknown. */
+  durations;
+  /** 1 for favourites. */
+  favourites;
   /** Width divided by height, as the layout wants it. */
   ratios;
   /** Day of capture since 1970, for views by date. */
@@ -67,6 +75,8 @@ export class Listing {
     this.modified = new Float64Array(count);
     this.sizes = new Float64Array(count);
     this.thumbs = new Float64Array(count);
+    this.durations = new Float32Array(count);
+    this.favourites = new Uint8Array(count);
     this.ratios = new Float32Array(count);
     this.days = new Int32Array(count);
   }
@@ -95,6 +105,8 @@ export class Listing {
     this.modified[index] = columns.modified[offset];
     this.sizes[index] = columns.size[offset];
     this.thumbs[index] = columns.thumb[offset];
+    this.durations[index] = columns.duration[offset];
+    this.favourites[index] = columns.favourite[offset];
     this.days[index] = Math.floor(this.date(index) / secondsOfDay);
     this.setSize(index, columns.width[offset], columns.height[offset]);
     this.loaded += 1;
@@ -145,6 +157,8 @@ export class Listing {
       size: this.sizes[index],
       album: this.albums[index],
       thumb: this.thumbs[index],
+      duration: this.durations[index],
+      favourite: this.favourites[index] === 1,
     };
   }
 
@@ -163,6 +177,15 @@ export class Listing {
   }
 
   /**
+   * Returns a number that is the same for all photos of one month.
+   * @param {number} index
+   */
+  month(index) {
+    const date = new Date(this.days[index] * secondsOfDay * 1000);
+    return date.getUTCFullYear() * 12 + date.getUTCMonth();
+  }
+
+  /**
    * Returns where a day ends that begins at a photo.
    * @param {number} index
    */
@@ -175,7 +198,8 @@ export class Listing {
 
 /** @param {Query} query */
 function pathOf(query) {
-  return "album" in query ? `/api/photos?album=${query.album}` : `/api/photos?view=${query.view}`;
+  if ("search" in query) return `/api/photos?search=${encodeURIComponent(query.search)}`;
+  return "album" in query ? `/api/photos?album=${query.album}&sort=${query.sort ?? "name"}` : `/api/photos?view=${query.view}`;
 }
 
 /**
@@ -207,7 +231,11 @@ async function loadOnce(query, signal, progress, strict) {
     const limit = from === 0 ? firstSlice : nextSlice;
     /** @type {any} */
     const columns = await get(`${pathOf(query)}&from=${from}&limit=${limit}`, signal);
-    listing ??= new Listing(columns.count, columns.revision);
+    if (listing === null) {
+      listing = new Listing(columns.count, columns.revision);
+      listing.videos = columns.videos ?? 0;
+      listing.others = columns.others ?? 0;
+    }
     const changed = columns.revision !== listing.revision || columns.count !== listing.count;
     const empty = columns.id.length === 0 && from < listing.count;
     if ((changed && strict) || empty) return empty && !strict ? listing : null;

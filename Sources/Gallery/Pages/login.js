@@ -24,7 +24,7 @@ export function showLogin(host, { notice, entered, redraw }) {
     h("div", { class: "login-mark" }, icon("lock")),
     h("h1", null, t("appName")),
     h("p", { class: "hint" }, t("loginHint")),
-    password, submit, message);
+    h("div", { class: "password-line" }, password, eyeButton(password)), submit, message);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void attempt(password, submit, message, entered);
@@ -44,6 +44,28 @@ export function showLogin(host, { notice, entered, redraw }) {
 }
 
 /**
+ * Creates a button that shows what is typed.
+ * @param {HTMLInputElement} field
+ */
+function eyeButton(field) {
+  const button = h("button", {
+    type: "button", class: "quiet", title: t("showPassword"), "aria-label": t("showPassword"), "aria-pressed": "false",
+    on: {
+      click: () => {
+        const shows = field.type === "password";
+        field.type = shows ? "text" : "password";
+        const label = t(shows ? "hidePassword" : "showPassword");
+        button.title = label;
+        button.setAttribute("aria-label", label);
+        button.setAttribute("aria-pressed", String(shows));
+        field.focus();
+      },
+    },
+  }, icon("eye"));
+  return button;
+}
+
+/**
  * Tries a password; the field is empty afterwards, whatever comes of it.
  * @param {HTMLInputElement} field
  * @param {HTMLButtonElement} button
@@ -54,6 +76,7 @@ async function attempt(field, button, message, entered) {
   const password = field.value;
   if (password === "" || button.disabled) return;
   field.value = "";
+  field.type = "password";
   field.disabled = button.disabled = true;
   button.classList.add("busy");
   message.textContent = "";

@@ -8,6 +8,7 @@ import { ApiError, onSessionLost } from "./api.js";
 import { emptyNote, labelledButton } from "./albums-view.js";
 import { Gallery } from "./gallery.js";
 import { showLogin } from "./login.js";
+import { Retry } from "./retry.js";
 import { lockServer, sessionInfo, stayAlive, stopAlive } from "./session.js";
 import { chooseLanguage, explain, t } from "./texts.js";
 
@@ -15,17 +16,51 @@ const host = /** @type {HTMLElement} */ (document.getElementById("page"));
 /** @type {Gallery | null} */
 let gallery = null;
 let opening = 0;
+/** @type {import("./kept-uploads.js").KeptUploads | null} uploads that a lost session interrupted */
+let kept = null;
+const retry = new Retry(() => void start());
 
 /** @param {import("./session.js").SessionInfo} info */
 async function enter(info) {
   const ticket = (opening += 1);
+  retry.end();
   gallery = new Gallery(host, info, lock);
   stayAlive();
   try {
     await gallery.begin();
+    if (ticket === opening) goOn(info);
   } catch (error) {
     if (ticket === opening) showFailure(error);
   }
+}
+
+/**
+ * Goes on with uploads that a lost session interrupted, if these are the same albums.
+ * @param {import("./session.js").SessionInfo} info
+ */
+function goOn(info) {
+  const waiting = kept;
+  forgetKept();
+  const isSame = waiting !== null && info.space !== undefined && info.space !== null && waiting.space === info.space;
+  if (isSame) gallery?.goOn(waiting.files);
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let forgetting;
+
+function forgetKept() {
+  clearTimeout(forgetting);
+  kept = null;
+}
+
+/** Keeps what was not saved yet through the login, for as long as an unused session would last. */
+function loseSession() {
+  if (!gallery) return;
+  const now = gallery.unsaved();
+  askForPassword(now === null ? t("sessionEnded") : `${t("sessionEnded")} ${t("uploadsWait", { n: now.files.length })}`);
+  if (now === null) return;
+  kept = now;
+  forgetting = setTimeout(forgetKept, now.idleSeconds * 1000);
 }
 
 /** Drops everything that was shown. */
@@ -43,6 +78,7 @@ function askForPassword(notice) {
 }
 
 function lock() {
+  forgetKept();
   lockServer();
   askForPassword(null);
 }
@@ -50,8 +86,9 @@ function lock() {
 /** @param {unknown} error */
 function showFailure(error) {
   drop();
-  const retry = labelledButton("retry", t("tryAgain"), start);
-  host.replaceChildren(emptyNote(t("notLoaded"), explain(error), retry));
+  retry.after(error);
+  const again = labelledButton("retry", t("tryAgain"), start);
+  host.replaceChildren(emptyNote(t("notLoaded"), `${explain(error)} ${t("triesAgain")}`, again));
 }
 
 async function start() {
@@ -64,9 +101,7 @@ async function start() {
 }
 
 chooseLanguage(navigator.languages);
-onSessionLost(() => {
-  if (gallery) askForPassword(t("wasLocked"));
-});
+onSessionLost(loseSession);
 // A page that the browser kept aside would show photos of a session that may be over.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();

@@ -57,3 +57,11 @@ export function isolated(name) {
   const written = shown(name);
   return turning.test(written) ? isolate + written + pop : written;
 }
+
+/**
+ * Reads names that commas separate.
+ * @param {string} text
+ */
+export function namesIn(text) {
+  return [...new Set(text.split(/[,;\n]/).map((name) => name.trim()).filter(Boolean))];
+}

@@ -8,12 +8,17 @@ import { AlbumCards, emptyNote, labelledButton } from "./albums-view.js";
 import { fill, h } from "./dom.js";
 import { Grid } from "./grid.js";
 import { loadListing } from "./listing.js";
+import { Retry } from "./retry.js";
 import { Scrubber } from "./scrubber.js";
+import { albumsNamed } from "./search-view.js";
 import { describeCounts, explain, t } from "./texts.js";
 
 /** @typedef {import("./gallery.js").Gallery} Gallery */
 /** @typedef {import("./listing.js").Listing} Listing */
 /** @typedef {import("./library.js").Changes} Changes */
+
+/** What finds the favourites, in any language. */
+export const favourites = "type:favourite";
 
 /** Photos above which a view is loaded again less often while it changes. */
 const many = 20_000;
@@ -39,6 +44,9 @@ export class PhotosView {
   #replaced;
   #scrollGoal = 0;
   #counted;
+  /** @type {Listing | null} the listing of the query that is asked for now */
+  #found = null;
+  #retry = new Retry(() => void this.load());
 
   /**
    * @param {Gallery} gallery
@@ -56,16 +64,55 @@ export class PhotosView {
     const byDate = "view" in query && query.view === "date";
     this.grid = new Grid({
       thumbnails: gallery.thumbnails, selection: gallery.selection, byDate, open,
+      star: gallery.library.readOnly ? null : (id) => void gallery.star([id]),
       moved: () => this.#scrubber?.update(),
     });
     this.#scrubber = byDate ? new Scrubber(this.grid) : null;
-    this.#cards = this.#album === null ? null
-      : new AlbumCards(gallery.library, gallery.thumbnails, this.#album, openAlbum);
+    this.#cards = this.#makeCards(openAlbum);
     this.#cards?.draw();
     fill(this.element, this.#cards?.element, this.#note, this.grid.element, this.#scrubber?.element);
   }
 
+  /** @param {(id: string) => void} open */
+  #makeCards(open) {
+    const { library, thumbnails } = this.#gallery;
+    if (this.#album !== null) return new AlbumCards(library, thumbnails, this.#album, open);
+    if (!("search" in this.#query)) return null;
+    const found = () => ("search" in this.#query ? albumsNamed(library.albums, this.#query.search) : []);
+    return new AlbumCards(library, thumbnails, "search", open, found);
+  }
+
+  /**
+   * Shows what another search finds. What was found before stays until then.
+   * @param {string} search
+   */
+  find(search) {
+    this.#query = { search };
+    this.#request.abort();
+    this.#request = new AbortController();
+    this.#loading = this.#stale = false;
+    this.#found = null;
+    this.#cards?.draw();
+    scrollTo({ top: 0 });
+    void this.load();
+  }
+
+  /**
+   * Shows an album in another order.
+   * @param {import("./listing.js").Sort} sort
+   */
+  sort(sort) {
+    if (this.#album === null) return;
+    this.#query = { album: this.#album, sort };
+    this.#request.abort();
+    this.#request = new AbortController();
+    this.#loading = this.#stale = false;
+    scrollTo({ top: 0 });
+    void this.load();
+  }
+
   remove() {
+    this.#retry.end();
     this.#request.abort();
     this.#cards?.remove();
     this.grid.remove();
@@ -79,7 +126,10 @@ export class PhotosView {
       const album = library.album(this.#album);
       return album ? describeCounts({ ...album, albums: library.children(album.id).length }) : "";
     }
-    return this.listing ? t("photoCount", { n: this.listing.count }) : "";
+    if ("search" in this.#query && this.#query.search === "") return "";
+    if (!this.listing) return "";
+    const { count, videos, others } = this.listing;
+    return describeCounts({ photos: count - others, videos, others, albums: 0 });
   }
 
   /** Loads the photos, or loads them again. */
@@ -89,21 +139,23 @@ export class PhotosView {
       return;
     }
     this.#loading = true;
+    const { signal } = this.#request;
     do {
       this.#stale = false;
-      await this.#loadOnce();
-      if (this.#request.signal.aborted) return;
+      await this.#loadOnce(signal);
+      if (signal.aborted) return;
       // A large view that changes all the time is not loaded all the time.
       const isLarge = (this.listing?.count ?? 0) > many;
       if (this.#stale && isLarge) await new Promise((resolve) => setTimeout(resolve, 5000));
-    } while (this.#stale && !this.#request.signal.aborted);
-    this.#loading = false;
+    } while (this.#stale && !signal.aborted);
+    if (!signal.aborted) this.#loading = false;
   }
 
-  async #loadOnce() {
-    const first = this.listing === null;
+  /** @param {AbortSignal} signal */
+  async #loadOnce(signal) {
+    const first = this.#found === null;
     try {
-      const listing = await loadListing(this.#query, this.#request.signal, (part) => {
+      const listing = await loadListing(this.#query, signal, (part) => {
         if (first) this.#show(part);
       });
       if (first && listing === this.listing) this.grid.show(listing);
@@ -111,6 +163,7 @@ export class PhotosView {
       this.#gallery.selection.keep((id) => listing.indexOf(id) >= 0);
       if (!first) this.#replaced(listing);
       this.#describe(listing);
+      this.#retry.end();
     } catch (error) {
       if (!isAbort(error)) this.#fail(error);
     }
@@ -119,7 +172,7 @@ export class PhotosView {
   /** @param {Listing} listing */
   #show(listing) {
     const before = this.listing;
-    this.listing = listing;
+    this.listing = this.#found = listing;
     this.grid.show(listing);
     if (this.#scrollGoal > 0) this.#restoreScroll(listing);
     if (before !== listing) this.#counted();
@@ -138,9 +191,12 @@ export class PhotosView {
   /** @param {Listing} listing */
   #describe(listing) {
     this.#counted();
-    const hasAlbums = this.#album !== null && this.#gallery.library.children(this.#album).length > 0;
-    if (listing.count > 0 || hasAlbums) {
+    if (listing.count > 0 || this.#cards?.element.hidden === false) {
       fill(this.#note);
+      return;
+    }
+    if ("search" in this.#query) {
+      fill(this.#note, this.#emptySearch(this.#query.search));
       return;
     }
     const action = !this.#gallery.library.readOnly
@@ -150,11 +206,19 @@ export class PhotosView {
     fill(this.#note, emptyNote(t("noPhotos"), text, action));
   }
 
+  /** @param {string} search */
+  #emptySearch(search) {
+    if (search === "") return emptyNote(t("searchHint"), t("searchHintText"), false);
+    if (search === favourites) return emptyNote(t("noPhotos"), t("noFavouritesText"), false);
+    return emptyNote(t("nothingFound"), t("nothingFoundText"), false);
+  }
+
   /** @param {unknown} error */
   #fail(error) {
-    if (this.listing !== null) return;
+    this.#retry.after(error);
+    if (this.#found !== null) return;
     const retry = labelledButton("retry", t("tryAgain"), () => void this.load());
-    fill(this.#note, emptyNote(t("notLoaded"), explain(error), retry));
+    fill(this.#note, emptyNote(t("notLoaded"), `${explain(error)} ${t("triesAgain")}`, retry));
   }
 
   /** @param {Changes} changes */

@@ -8,7 +8,7 @@ import { formatMonth, t, yearOf } from "./texts.js";
 
 /** @typedef {import("./grid.js").Grid} Grid */
 
-const yearDistance = 22;
+const yearDistance = 17;
 /** Where the first row that is read lies, below the bar, and how far from the edge a month is put. */
 const readAt = 120;
 const putAt = 112;
@@ -19,7 +19,8 @@ export class Scrubber {
   #years = h("div", { class: "scrubber-years", "aria-hidden": "true" });
   #handle = h("div", { class: "scrubber-handle" });
   #label = h("div", { class: "scrubber-label", "aria-hidden": "true" });
-  #drawn = 0;
+  /** The layout as the years show it. */
+  #drawn = "";
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #rest;
 
@@ -42,7 +43,11 @@ export class Scrubber {
     const { layout } = this.#grid;
     this.element.hidden = !layout || layout.height < innerHeight * 3;
     if (!layout || this.element.hidden) return;
-    if (Math.abs(layout.height - this.#drawn) > innerHeight) this.#drawYears();
+    const shape = `${layout.laid} ${Math.round(layout.height)} ${this.element.clientHeight}`;
+    if (shape !== this.#drawn) {
+      this.#drawn = shape;
+      this.#drawYears();
+    }
     const part = Math.min(1, Math.max(0, this.#grid.position / this.#range));
     style(this.#handle, { top: `${part * 100}%` });
     style(this.#label, { top: `${part * 100}%` });
@@ -67,28 +72,23 @@ export class Scrubber {
     return layout && listing && row >= 0 ? formatMonth(listing.days[layout.start(row)]) : "";
   }
 
-  /** Draws the years that have room, at the heights where they begin. */
+  /** Draws all years at the heights where they begin, moved apart where they would cover one another. */
   #drawYears() {
     const { layout, listing } = this.#grid;
     if (!layout || !listing) return;
-    this.#drawn = layout.height;
     const height = this.element.clientHeight;
-    const marks = [];
-    let year = Number.NaN;
-    let last = -yearDistance;
+    /** @type {{year: number, at: number}[]} */
+    const years = [];
     for (let row = 0; row < layout.rows; row += 1) {
       if (!layout.isHead(row)) continue;
-      const next = yearOf(listing.days[layout.start(row)]);
-      if (next === year) continue;
-      year = next;
-      const at = (layout.top(row) / this.#range) * height;
-      if (at - last < yearDistance || at > height - 10) continue;
-      last = at;
+      const year = yearOf(listing.days[layout.start(row)]);
+      if (year !== years.at(-1)?.year) years.push({ year, at: (layout.top(row) / this.#range) * height });
+    }
+    fill(this.#years, ...spread(years, height).map(({ year, at }) => {
       const mark = h("span", null, String(year));
       style(mark, { top: `${at}px` });
-      marks.push(mark);
-    }
-    fill(this.#years, ...marks);
+      return mark;
+    }));
   }
 
   /** @param {PointerEvent} event */
@@ -140,4 +140,26 @@ export class Scrubber {
     while (listing.ids[at + direction] !== undefined && month(at) === current) at += direction;
     return at;
   }
+}
+
+/**
+ * Moves marks so far apart that each can be read; leaves out every second one, and so on, where there is no room.
+ * @param {{year: number, at: number}[]} years  from above to below
+ * @param {number} height
+ */
+export function spread(years, height) {
+  const room = Math.max(1, Math.floor(height / yearDistance));
+  const every = Math.ceil(years.length / room);
+  const shown = years.filter((_, place) => place % every === 0).map((each) => ({ ...each }));
+  let least = yearDistance / 2;
+  for (const mark of shown) {
+    mark.at = Math.max(mark.at, least);
+    least = mark.at + yearDistance;
+  }
+  let most = height - yearDistance / 2;
+  for (const mark of [...shown].reverse()) {
+    mark.at = Math.min(mark.at, most);
+    most = mark.at - yearDistance;
+  }
+  return shown;
 }

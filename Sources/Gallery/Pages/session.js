@@ -7,7 +7,8 @@ import { get, ownHeaders, post } from "./api.js";
 
 /**
  * @typedef {{readOnly: boolean, idleSeconds: number, thumbnailSize: number, maximumUpload: number,
- *   sliceSize: number, imports?: boolean}} SessionInfo
+ *   sliceSize: number, imports?: boolean, space?: string | null}} SessionInfo
+ * `space` is the same in each session of a space.
  */
 
 const aliveTime = 20_000;

@@ -166,10 +166,9 @@ export class Slide {
   }
 
   #addVideo() {
-    const thumb = this.#box.querySelector("img");
     const video = h("video", {
       src: `/api/video/${this.photo.id}`, controls: true, playsinline: true, preload: "metadata",
-      poster: thumb?.src, "aria-label": shown(this.photo.name), controlslist: "nodownload noremoteplayback",
+      "aria-label": shown(this.photo.name), controlslist: "nodownload noremoteplayback",
       disableremoteplayback: true,
     });
     video.addEventListener("loadedmetadata", () => {
@@ -177,8 +176,9 @@ export class Slide {
       this.#size = { width: video.videoWidth, height: video.videoHeight };
       this.resize(this.#stage);
     });
-    // The thumbnail is small, and has a mark: it stands in only until there is a frame.
-    video.addEventListener("loadeddata", () => video.removeAttribute("poster"), { once: true });
+    // The thumbnail below is small, and has a mark: it stands in only until there is a frame. As a poster it would
+    // show the mark twice.
+    video.addEventListener("loadeddata", () => video.classList.add("ready"), { once: true });
     video.addEventListener("timeupdate", sayInUse);
     video.addEventListener("error", () => {
       video.remove();

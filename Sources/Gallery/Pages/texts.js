@@ -26,7 +26,12 @@ export const table = define({
   loginHint: ["The password opens its own albums.", "Das Passwort öffnet seine eigenen Alben."],
   lock: ["Lock", "Sperren"],
   lockTitle: ["Lock, and forget everything on this page", "Sperren und alles auf dieser Seite vergessen"],
-  wasLocked: ["The album was locked.", "Das Album wurde gesperrt."],
+  sessionEnded: ["The session is over: the server was restarted, or it locked the album.",
+    "Die Sitzung ist zu Ende: Der Server wurde neu gestartet, oder er hat das Album gesperrt."],
+  uploadsWait: [["{n} file is not saved yet. It goes on when you log in to the same albums.",
+    "{n} files are not saved yet. They go on when you log in to the same albums."],
+  ["{n} Datei ist noch nicht gespeichert. Sie geht weiter, wenn du dieselben Alben öffnest.",
+    "{n} Dateien sind noch nicht gespeichert. Sie gehen weiter, wenn du dieselben Alben öffnest."]],
   slowFor: [["Please wait {n} second.", "Please wait {n} seconds."], ["Bitte {n} Sekunde warten.",
     "Bitte {n} Sekunden warten."]],
 
@@ -81,6 +86,67 @@ export const table = define({
   goToDate: ["Go to a date", "Zu einem Datum"],
   video: ["Video", "Video"],
   other: ["File", "Datei"],
+
+  // Search
+  search: ["Search", "Suche"],
+  searchPhotos: ["Words, dates, cameras, tags", "Wörter, Daten, Kameras, Schlagwörter"],
+  searchHint: ["Type what you remember", "Tippe, woran du dich erinnerst"],
+  searchHintText: ["A name, an album, a caption, a tag, a camera, “june 2019”, “video”. A minus leaves out: -video.",
+    "Ein Name, ein Album, eine Beschreibung, ein Schlagwort, eine Kamera, „Juni 2019“, „Video“. Ein Minus schließt "
+    + "aus: -video."],
+  nothingFound: ["Nothing found", "Nichts gefunden"],
+  nothingFoundText: ["All words must be found. Try fewer.", "Alle Wörter müssen vorkommen. Versuche es mit weniger."],
+  favourites: ["Favourites", "Favoriten"],
+  noFavouritesText: ["Photos with a star appear here.", "Hier erscheinen Fotos mit einem Stern."],
+  videos: ["Videos", "Videos"],
+  screenshots: ["Screenshots", "Bildschirmfotos"],
+  panoramas: ["Panoramas", "Panoramen"],
+  livePhotos: ["Live Photos", "Live-Fotos"],
+  rawPhotos: ["Raw", "Raw"],
+
+  // Looking
+  keys: ["Keys", "Tasten"],
+  keysEverywhere: ["Everywhere", "Überall"],
+  keyBack: ["Back, or clear the selection", "Zurück, oder Auswahl aufheben"],
+  keyMove: ["Go to another photo", "Zu einem anderen Foto"],
+  keyOpen: ["Open", "Öffnen"],
+  keyRange: ["Select several", "Mehrere auswählen"],
+  keyNeighbours: ["Next, previous", "Weiter, zurück"],
+  keyEnds: ["First, last", "Erstes, letztes"],
+  keyPlay: ["Play, or hide the bars", "Abspielen, oder Leisten ausblenden"],
+  keyZoom: ["Zoom", "Vergrößern"],
+  larger: ["Larger pictures", "Größere Bilder"],
+  smaller: ["Smaller pictures", "Kleinere Bilder"],
+  slideshow: ["Slideshow", "Diashow"],
+  fullScreen: ["Full screen", "Vollbild"],
+  sortBy: ["Sort by…", "Sortieren nach …"],
+  sortByName: ["Name", "Name"],
+  sortByOldest: ["Date, oldest first", "Datum, älteste zuerst"],
+  sortByNewest: ["Date, newest first", "Datum, neueste zuerst"],
+  sortByAdded: ["File, newest first", "Datei, neueste zuerst"],
+  selectMonth: ["Select all of {month}", "Alle vom {month} auswählen"],
+  rotating: ["Rotating: {done} of {n}", "Drehen: {done} von {n}"],
+  rotated: [["{n} photo rotated", "{n} photos rotated"], ["{n} Foto gedreht", "{n} Fotos gedreht"]],
+  filmCount: [["{n} video", "{n} videos"], ["{n} Video", "{n} Videos"]],
+  showPassword: ["Show the password", "Passwort zeigen"],
+  hidePassword: ["Hide the password", "Passwort verbergen"],
+  triesAgain: ["The page tries again by itself.", "Die Seite versucht es von selbst wieder."],
+
+  // What people say of photos
+  favourite: ["Favourite", "Favorit"],
+  caption: ["Caption", "Beschreibung"],
+  addCaption: ["Add a caption", "Beschreibung hinzufügen"],
+  tags: ["Tags", "Schlagwörter"],
+  addTags: ["Tags, with commas between", "Schlagwörter, mit Kommas"],
+  people: ["People", "Personen"],
+  rating: ["Rating", "Bewertung"],
+  stars: [["{n} star", "{n} stars"], ["{n} Stern", "{n} Sterne"]],
+  rejected: ["Rejected", "Verworfen"],
+  place: ["Place", "Ort"],
+  noDate: ["Unknown", "Unbekannt"],
+  correctDate: ["Correct the date", "Datum korrigieren"],
+  originalDate: ["Original date", "Ursprüngliches Datum"],
+  save: ["Save", "Speichern"],
 
   // Albums
   newAlbum: ["New album", "Neues Album"],
@@ -309,12 +375,14 @@ export function explain(error) {
 
 /**
  * Says what is in an album: photos, other files, albums.
- * @param {{photos: number, others: number, albums: number}} counts
+ * @param {{photos: number, videos?: number, others: number, albums: number}} counts  `photos` counts videos, too
  */
-export function describeCounts({ photos, others, albums }) {
+export function describeCounts({ photos, videos = 0, others, albums }) {
+  const stills = photos - videos;
   const parts = [
     albums > 0 && t("albumCount", { n: albums }),
-    photos > 0 && t("photoCount", { n: photos }),
+    stills > 0 && t("photoCount", { n: stills }),
+    videos > 0 && t("filmCount", { n: videos }),
     others > 0 && t("otherCount", { n: others }),
   ].filter(Boolean);
   return parts.length > 0 ? parts.join(", ") : t("nothingInside");
@@ -384,6 +452,17 @@ export function formatExposure({ exposure, aperture, iso, focalLength, focalLeng
     iso && `ISO ${iso}`,
     focalLength && `${short(focalLength)} mm${film || ""}`,
   ].filter(Boolean).join(" · ");
+}
+
+/**
+ * Writes how long a film is: `1:15`, `1:02:03`.
+ * @param {number} seconds
+ */
+export function formatDuration(seconds) {
+  const whole = Math.max(1, Math.round(seconds));
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 }
 
 /** @param {number} seconds */

@@ -111,7 +111,7 @@ export class UploadQueue {
     this.#transport = transport;
     this.#options = {
       parallel: 3,
-      finishing: 6,
+      finishing: 64,
       comparable: 64 << 20,
       wait: (/** @type {number} */ milliseconds) => new Promise((done) => setTimeout(done, milliseconds)),
       now: () => performance.now(),

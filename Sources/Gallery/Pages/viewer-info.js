@@ -8,12 +8,14 @@ import { earlierVersions } from "./deleted.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { isolated, shown } from "./names.js";
+import { ViewerNotes } from "./viewer-notes.js";
 import { explain, formatBytes, formatDateLong, formatExposure, formatNumber, t } from "./texts.js";
 
 /** @typedef {import("./listing.js").Photo} Photo */
 /**
  * @typedef {Photo & import("./texts.js").Exposure & {camera: string | null, lens?: string | null, rotation: number,
- *   path: string[]}} Details
+ *   path: string[], rating?: number | null, caption?: string | null, tags?: string[], people?: string[],
+ *   latitude?: number | null, longitude?: number | null}} Details
  */
 
 export class ViewerInfo {
@@ -25,6 +27,9 @@ export class ViewerInfo {
   #request = new AbortController();
   /** @type {Photo | null} */
   #photo = null;
+  #notes;
+  /** The photo that the panel describes. */
+  #shownId = "";
 
   /**
    * @param {import("./viewer.js").ViewerActions} actions
@@ -33,6 +38,10 @@ export class ViewerInfo {
   constructor(actions, readOnly) {
     this.#actions = actions;
     this.#readOnly = readOnly;
+    this.#notes = new ViewerNotes(readOnly, (details) => {
+      if (details.id === this.#photo?.id) this.#fill(details);
+      actions.dated();
+    });
   }
 
   /** Opens or closes the panel; returns whether it is open. */
@@ -51,11 +60,18 @@ export class ViewerInfo {
    * @param {Photo} photo
    */
   show(photo) {
+    const isSame = this.#photo?.id === photo.id;
     this.#photo = photo;
+    if (isSame && this.#isEdited) return;
     this.#request.abort();
     if (this.element.hidden) return;
     this.#request = new AbortController();
     void this.#load(photo, this.#request.signal);
+  }
+
+  /** True while a person types: it stays while the same photo is described anew. */
+  get #isEdited() {
+    return this.element.matches(":has(.note-field:focus, .date-edit)");
   }
 
   /**
@@ -64,9 +80,12 @@ export class ViewerInfo {
    */
   async #load(photo, signal) {
     try {
-      this.#fill(await get(`/api/photo/${photo.id}`, signal));
+      const details = await get(`/api/photo/${photo.id}`, signal);
+      if (details.id !== this.#shownId || !this.#isEdited) this.#fill(details);
       const earlier = await earlierVersions(photo.id, this.#readOnly, signal);
-      if (earlier) this.element.querySelector("dl")?.append(...this.#row(t("earlierVersion"), earlier));
+      if (earlier && details.id === this.#shownId && !this.#isEdited) {
+        this.element.querySelector("dl")?.append(...this.#row(t("earlierVersion"), earlier));
+      }
     } catch (error) {
       if (!isAbort(error)) fill(this.element, h("p", { class: "hint" }, explain(error)));
     }
@@ -74,7 +93,8 @@ export class ViewerInfo {
 
   /** @param {Details} details */
   #fill(details) {
-    const { width, height, camera, lens, size, taken, modified, path, album, name } = details;
+    this.#shownId = details.id;
+    const { width, height, camera, lens, size, modified, path, album, name, latitude, longitude } = details;
     const rename = !this.#readOnly && h("button", {
       type: "button", class: "quiet small", title: t("rename"), "aria-label": t("rename"),
       on: { click: () => void this.#actions.rename(details) },
@@ -87,12 +107,15 @@ export class ViewerInfo {
       h("h2", null, t("information")),
       h("dl", null,
         ...this.#row(t("name"), h("span", { class: "name-line" }, h("span", { dir: "auto" }, shown(name)), rename)),
-        ...this.#row(t("taken"), taken !== null && formatDateLong(taken, true)),
+        ...this.#notes.rows(details).flatMap(([label, value]) => this.#row(label, value)),
+        ...this.#row(t("taken"), this.#notes.date(details)),
         ...this.#row(t("modified"), formatDateLong(modified, false)),
         ...this.#row(t("camera"), camera),
         ...this.#row(t("lens"), lens),
         ...this.#row(t("exposure"), formatExposure(details)),
         ...this.#row(t("pixels"), pixels),
+        ...this.#row(t("place"), latitude !== null && latitude !== undefined && longitude !== null
+          && longitude !== undefined && `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`),
         ...this.#row(t("size"), formatBytes(size)),
         ...this.#row(t("album"), path.length > 0 && place)));
   }

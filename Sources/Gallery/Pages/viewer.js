@@ -8,7 +8,10 @@ import { Gestures } from "./gestures.js";
 import { icon } from "./icons.js";
 import { shown } from "./names.js";
 import { Pictures } from "./pictures.js";
+import { showKeys } from "./keys-dialog.js";
 import { Slide } from "./slide.js";
+import { hasFullScreen, Slideshow, toggleFullScreen } from "./slideshow.js";
+import { showMenu } from "./dialogs.js";
 import { t, formatDateLong } from "./texts.js";
 import { ViewerInfo } from "./viewer-info.js";
 
@@ -25,6 +28,8 @@ import { ViewerInfo } from "./viewer-info.js";
  * @property {(photo: Photo) => Promise<void>} makeCover
  * @property {(photo: Photo) => Promise<void>} rotate
  * @property {(photo: Photo) => Promise<void>} rename
+ * @property {(photo: Photo) => void} star  makes it a favourite, or none any more
+ * @property {() => void} dated  called when a date was corrected
  * @property {(album: string) => void} goToAlbum
  */
 
@@ -43,6 +48,8 @@ export class Viewer {
   #track;
   #caption;
   #controls;
+  #star;
+  #slideshow = new Slideshow(() => this.step(1), () => this.element.querySelector(".slide:not([aria-hidden]) video"));
   #info;
   #forget;
   #readOnly;
@@ -67,11 +74,12 @@ export class Viewer {
       class: "viewer", role: "dialog", "aria-modal": "true", "aria-label": t("viewer"), tabindex: -1,
     },
     this.#stage,
-    h("header", { class: "viewer-bar" },
+    h("div", { class: "viewer-bar" },
       this.#button("back", t("close"), actions.close), this.#caption, this.#controls),
     this.#arrow("back", t("previous"), -1),
     this.#arrow("forward", t("next"), 1),
     this.#info.element);
+    this.#star = this.#button("star", t("favourite"), () => actions.star(this.photo));
     this.#addControls();
     this.#listenToGestures();
     // Keys belong to the viewer wherever the focus is, because a closed dialog may leave it nowhere.
@@ -92,6 +100,8 @@ export class Viewer {
     this.#forget();
     for (const slide of this.#slides.values()) slide.remove();
     this.#slides.clear();
+    this.#slideshow.stop();
+    if (document.fullscreenElement) toggleFullScreen();
     this.#pictures.clear();
     this.#info.close();
     this.#thumbnails.want("viewer", []);
@@ -227,14 +237,15 @@ export class Viewer {
     const { name, taken, modified, kind } = this.photo;
     fill(this.#caption,
       h("strong", { dir: "auto" }, shown(name)),
-      h("span", null, formatDateLong(taken ?? modified, taken !== null)),
-      h("span", { class: "hidden" }, t("photoOf", { n: this.index + 1, total: this.#listing.count })));
+      h("span", null, formatDateLong(taken ?? modified, taken !== null), " · ",
+        t("photoOf", { n: this.index + 1, total: this.#listing.count })));
     for (const button of this.#controls.querySelectorAll("button")) {
       if (button.dataset.only) button.hidden = button.dataset.only !== kind;
     }
     const [before, after] = this.element.querySelectorAll(".viewer-arrow");
     if (before instanceof HTMLElement) before.hidden = this.index === 0;
     if (after instanceof HTMLElement) after.hidden = this.index >= this.#listing.loaded - 1;
+    this.drawStar();
     this.#info.show(this.photo);
   }
 
@@ -262,19 +273,61 @@ export class Viewer {
     return button;
   }
 
+  /** Shows whether the photo is a favourite. */
+  drawStar() {
+    const on = this.#listing.favourites[this.index] === 1;
+    this.#star.classList.toggle("lit", on);
+    this.#star.setAttribute("aria-pressed", String(on));
+  }
+
   #addControls() {
     const actions = this.#actions;
     const info = this.#button("info", t("information"), () => this.#toggleInfo());
     const change = this.#readOnly ? [] : [
+      this.#star,
       this.#button("rotate", t("rotate"), () => void actions.rotate(this.photo), "photo"),
       this.#button("cover", t("makeCover"), () => void actions.makeCover(this.photo)),
       this.#button("remove", t("delete"), () => actions.remove(this.photo)),
     ];
+    const more = this.#button("more", t("more"), () => showMenu(more, this.#more()));
+    more.setAttribute("aria-haspopup", "menu");
+    more.setAttribute("aria-expanded", "false");
     append(this.#controls, [
       this.#button("full", t("showOriginal"), () => this.#zoomToPixels(), "photo"),
       this.#button("download", t("download"), () => actions.download(this.photo)),
-      ...change, info,
+      ...change, info, more,
     ]);
+    for (const button of this.#controls.querySelectorAll("button:has(.icon-full, .icon-cover)")) {
+      button.classList.add("wide-only");
+    }
+  }
+
+  /** @returns {import("./dialogs.js").MenuItem[]} */
+  #more() {
+    const isPhoto = this.photo.kind === "photo";
+    return [
+      { icon: "slides", label: t("slideshow"), run: () => this.#play() },
+      { icon: "screen", label: t("fullScreen"), hidden: !hasFullScreen(), run: toggleFullScreen },
+      { icon: "full", label: t("showOriginal"), hidden: !isPhoto, run: () => this.#zoomToPixels() },
+      { icon: "cover", label: t("makeCover"), hidden: this.#readOnly,
+        run: () => void this.#actions.makeCover(this.photo) },
+      { icon: "keys", label: t("keys"), hidden: matchMedia("(pointer: coarse)").matches, run: () => void showKeys() },
+    ];
+  }
+
+  /** Starts a slideshow on the whole screen. Any key and any tap ends it. */
+  #play() {
+    if (hasFullScreen() && !document.fullscreenElement) toggleFullScreen();
+    this.element.classList.add("bare");
+    this.#slideshow.start();
+  }
+
+  #endSlideshow() {
+    if (!this.#slideshow.isRunning) return false;
+    this.#slideshow.stop();
+    this.element.classList.remove("bare");
+    if (document.fullscreenElement) toggleFullScreen();
+    return true;
   }
 
   #toggleInfo() {
@@ -291,14 +344,16 @@ export class Viewer {
   }
 
   /**
-   * Goes to a neighbour.
+   * Goes to a neighbour; false where there is none.
    * @param {1 | -1} direction
    */
   step(direction) {
     const to = this.index + direction;
-    if (to < 0 || to >= this.#listing.loaded) return;
+    if (to < 0 || to >= this.#listing.loaded) return false;
     this.index = to;
     this.#arrange();
+    this.#slideshow.restart();
+    return true;
   }
 
   /**
@@ -338,7 +393,7 @@ export class Viewer {
     let axis = null;
     new Gestures(this.#stage, {
       ignores: (event) => this.#isVideoControl(event),
-      tap: () => this.element.classList.toggle("bare"),
+      tap: () => this.#endSlideshow() || this.element.classList.toggle("bare"),
       doubleTap: (point) => {
         slide().element.classList.add("eased");
         slide().toggleZoom(point);
@@ -409,7 +464,15 @@ export class Viewer {
   #key = (/** @type {KeyboardEvent} */ event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (document.querySelector("dialog[open]")) return;
+    if (event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
     if (event.target instanceof HTMLVideoElement && event.key.startsWith("Arrow")) return;
+    if (!event.key.startsWith("Arrow") && this.#endSlideshow()) {
+      event.preventDefault();
+      return;
+    }
     const onButton = event.target instanceof HTMLButtonElement;
     const slide = this.#slides.get(this.index);
     const middle = { x: 0, y: 0 };
@@ -425,9 +488,13 @@ export class Viewer {
       0: () => slide?.zoomBy(0, middle),
       o: () => this.#zoomToPixels(),
       i: () => this.#toggleInfo(),
+      s: () => this.#play(),
+      F: toggleFullScreen,
+      "?": () => void showKeys(),
       d: () => this.#actions.download(this.photo),
     };
     if (!this.#readOnly) {
+      keys.f = () => this.#actions.star(this.photo);
       keys.r = () => void this.#actions.rotate(this.photo);
       keys.Delete = () => this.#actions.remove(this.photo);
     }

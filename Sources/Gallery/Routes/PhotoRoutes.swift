@@ -8,9 +8,13 @@ extension GalleryRoutes {
   func addPhotos(to router: Router<Context>) {
     router.get("/api/photos") { request, _ in
       let session = try sessions.session(request)
-      let view = try PhotoView(request, session)
       let slice = try Self.slice(request)
-      return try await files.run { session.listings.listing(of: view, session).response(slice) }
+      return try await files.run {
+        let asked = try PhotoView(request, session)
+        if slice.lowerBound == 0 { session.space.waitForDetails(of: asked.album) }
+        return session.listings.listing(of: try PhotoView(request, session), session)
+          .response(slice)
+      }
     }
     router.get("/api/photo/:id") { request, context in
       let session = try sessions.session(request)
@@ -41,6 +45,16 @@ extension GalleryRoutes {
   private struct PhotoChange: Decodable {
     var rotation: Int?
     var name: String?
+    var notes: NoteChange
+
+    enum CodingKeys: CodingKey { case rotation, name }
+
+    init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: CodingKeys.self)
+      rotation = try fields.decodeIfPresent(Int.self, forKey: .rotation)
+      name = try fields.decodeIfPresent(String.self, forKey: .name)
+      notes = try NoteChange(from: decoder)
+    }
   }
 
   private func describe(_ photo: SpaceIndex.Photo, _ session: Session) -> Response {
@@ -65,6 +79,7 @@ extension GalleryRoutes {
       text.field("focalLength", facts.focalLength)
       text.field("focalLength35", facts.focalLengthOn35mm.map { Int64($0) })
       text.field("rotation", rotation(of: photo, session))
+      writeNotes(of: photo, session, to: &text)
       text.field("path", each: photo.album.found.path) { $0.value($1.text) }
     }
     return text.response()
@@ -105,6 +120,7 @@ extension GalleryRoutes {
     let space = session.space
     try space.requireWritable()
     if let rotation = order.rotation { try turn(photo, to: rotation, session) }
+    if !order.notes.isEmpty { try note(order.notes, on: photo, session) }
     if let text = order.name {
       let name = try GalleryName.valid(text)
       let folder = try space.mount.folder(photo.folder)
@@ -115,137 +131,5 @@ extension GalleryRoutes {
       space.refresh(photo.album.found.inode)
     }
     return describe(try session.photo(session.id(photo.row.inode)), session)
-  }
-}
-
-/// Which photos a listing has, and in which order.
-enum PhotoView {
-  case album(SpaceIndex.Album)
-  case all, recent, date
-
-  init(_ request: Request, _ session: Session) throws(GalleryError) {
-    if let id = GalleryRoutes.query("album", request) {
-      self = .album(try session.album(id))
-      return
-    }
-    switch GalleryRoutes.query("view", request) {
-    case "all": self = .all
-    case "recent": self = .recent
-    case "date": self = .date
-    default: throw GalleryError(.invalid)
-    }
-  }
-}
-
-/// The last listing of a session, so that a page that asks for it in parts does not have it sorted each time.
-/// Any thread.
-final class ListingMemo: Sendable {
-  private let last = Mutex<(key: String, listing: PhotoListing)?>(nil, rank: .leaf)
-
-  func listing(of view: PhotoView, _ session: Session) -> PhotoListing {
-    let key = "\(view.name) \(session.space.index.revision)"
-    if let last = last.withLock({ $0 }), last.key == key { return last.listing }
-    let made = PhotoListing(session, view)
-    last.withLock { $0 = (key, made) }
-    return made
-  }
-}
-
-extension PhotoView {
-  fileprivate var name: String {
-    switch self {
-    case .album(let album): String(album.found.inode)
-    case .all: "all"
-    case .recent: "recent"
-    case .date: "date"
-    }
-  }
-}
-
-/// The columns of a listing.
-struct PhotoListing: Sendable {
-  private struct Place {
-    var album: Int32
-    var row: Int32
-    var key: Int64
-  }
-
-  private let id: @Sendable (UInt64) -> String
-  private let revision: UInt64
-  private let albums: [SpaceIndex.Album]
-  private var places: [Place] = []
-
-  init(_ session: Session, _ view: PhotoView) {
-    // A listing that its session keeps must not keep the session.
-    let ids = session.ids
-    id = { ids.id($0) }
-    let index = session.space.index
-    let hidden = index.hidden
-    let all = index.albums()
-    revision = all.revision
-    if case .album(let album) = view { albums = [album] } else { albums = all.albums }
-    for (number, album) in albums.enumerated() {
-      let content = album.found.content
-      for row in 0..<content.count where !hidden.contains(content.inodes[row]) {
-        let key = PhotoListing.key(content, row, view)
-        places.append(Place(album: Int32(number), row: Int32(row), key: key))
-      }
-    }
-    // Newest first; those of one time stay in the order of their names.
-    switch view {
-    case .recent, .date: places.sort { ($1.key, $0.album, $0.row) < ($0.key, $1.album, $1.row) }
-    case .album, .all: break
-    }
-  }
-
-  private static func key(_ content: AlbumContent, _ row: Int, _ view: PhotoView) -> Int64 {
-    switch view {
-    case .recent: content.modified[row]
-    case .date: content.details[row].taken ?? content.modified[row]
-    case .album, .all: 0
-    }
-  }
-
-  func response(_ slice: Range<Int>) -> Response {
-    let places = places[slice.clamped(to: places.indices)]
-    var text = JSONText()
-    text.object { text in
-      text.field("revision", Int64(revision))
-      text.field("count", Int64(self.places.count))
-      column("id", places, &text) { $0.value(id($1.inodes[$2])) }
-      column("name", places, &text) { $0.value($1.name($2).text) }
-      column("kind", places, &text) { $0.value($1.kinds[$2].name) }
-      column("width", places, &text) { $0.value(Int64($1.details[$2].width)) }
-      column("height", places, &text) { $0.value(Int64($1.details[$2].height)) }
-      column("taken", places, &text) { $0.value($1.details[$2].taken) }
-      column("modified", places, &text) { $0.value($1.modified[$2]) }
-      column("size", places, &text) { $0.value($1.sizes[$2]) }
-      text.field("album", each: places) {
-        $0.value(id(albums[Int($1.album)].found.inode))
-      }
-      column("thumb", places, &text) { $0.value(PhotoListing.thumb($1, $2)) }
-    }
-    return text.response()
-  }
-
-  private func column(
-    _ name: String, _ places: ArraySlice<Place>, _ text: inout JSONText,
-    _ body: (inout JSONText, AlbumContent, Int) -> Void
-  ) {
-    text.field(name, each: places) { text, place in
-      body(&text, albums[Int(place.album)].found.content, Int(place.row))
-    }
-  }
-
-  /// A photo without a thumbnail that has not changed for so long waits for none: its decoding failed.
-  private static let patience = Duration.seconds(86_400)
-
-  /// A new thumbnail is a new inode.
-  static func thumb(_ content: AlbumContent, _ row: Int) -> Int64 {
-    if content.thumbnails[row] != 0 { return Int64(content.thumbnails[row] & 0xF_FFFF_FFFF_FFFF) }
-    let isWaiting =
-      content.kinds[row] == .photo && !content.details[row].isHopeless
-      && Timestamp(nanoseconds: content.row(row).changed) > SystemClock.wall() - patience
-    return isWaiting ? 0 : -1
   }
 }

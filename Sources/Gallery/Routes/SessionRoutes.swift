@@ -22,7 +22,7 @@ extension GalleryRoutes {
     }
     router.get("/api/session") { request, _ in
       let session = try sessions.session(request)
-      return describe(session)
+      return try await files.run { describe(session) }
     }
     router.post("/api/lock") { request, _ in
       await sessions.lock(try sessions.session(request))
@@ -45,6 +45,7 @@ extension GalleryRoutes {
       text.field("maximumUpload", GalleryRoutes.maximumUpload)
       text.field("sliceSize", Int64(GalleryRoutes.sliceSize))
       text.field("imports", fetchProgram != nil)
+      text.field("space", session.space.mark)
     }
     return text.response()
   }

@@ -22,9 +22,20 @@ final class OpenSpace: Sendable {
 
   var isReadOnly: Bool { mount.entry.readOnly }
 
+  /// What tells this space from others, in every session and after a restart of the server; nil if nothing
+  /// can be uploaded.
+  var mark: String? {
+    guard !isReadOnly, let key = try? UploadFiles(space: self).key() else { return nil }
+    return SHA256.code(Array("space".utf8), key: key).prefix(16)
+      .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
   func requireWritable() throws(GalleryError) {
     if isReadOnly { throw GalleryError(.readonly) }
   }
+
+  /// Waits a moment for the details of an album's photos, or of all photos.
+  func waitForDetails(of album: UInt64?) { upkeep.waitForDetails(of: album) }
 
   func close() { upkeep.stop() }
 

@@ -30,7 +30,8 @@ enum ThumbnailReplyTarget: FuzzTarget {
       ownSignal: 0, threads: 9, oldBytes: 1, tries: [.init(name: "open", error: 1)])
     let facts = PictureFacts(
       dimensions: PictureDimensions(width: 4000, height: 3000),
-      taken: CaptureTime(year: 2023, month: 5, dayOfMonth: 4, hour: 12, offset: 120))
+      taken: CaptureTime(year: 2023, month: 5, dayOfMonth: 4, hour: 12, offset: 120),
+      camera: CameraName("NIKON D850"))
     let contents: [ThumbnailReply.Content] = [
       .hello(report), .thumbnail(.jpeg, [1, 2, 3]), .thumbnail(.png, [1], facts),
       .failure(.damaged, reason: "no end"),

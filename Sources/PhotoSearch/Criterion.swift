@@ -1,0 +1,89 @@
+/// One meaning of a word.
+enum Criterion: Equatable, Sendable {
+  case words(Needle)
+  case date(SearchDate)
+  case kind(PhotoKinds)
+  /// That many stars or more.
+  case stars(Int8)
+  case rejected
+
+  func isMet(_ photo: borrowing SearchQuery.Photo) -> Bool {
+    switch self {
+    case .words(let needle):
+      needle.field == .album
+        ? needle.isIn(photo.album) : needle.isIn(photo.text) || needle.isIn(photo.album)
+    case .date(let date): date.contains(photo.clockSeconds)
+    case .kind(let kind): photo.kinds.contains(kind)
+    case .stars(let least): photo.rating >= least
+    case .rejected: photo.rating < 0
+    }
+  }
+
+  static func text(
+    _ text: String, in field: SearchText.Field? = nil, isWhole: Bool = false
+  ) -> [Criterion] {
+    Needle(text, in: field, isWhole: isWhole).map { [.words($0)] } ?? []
+  }
+
+  /// Everything that a word may mean.
+  static func choices(for token: SearchToken) -> [Criterion] {
+    if let field = token.field { return choices(in: field, token) }
+    let words = text(token.text, isWhole: token.isPhrase)
+    if token.isPhrase { return words }
+    let date = SearchDate.month(token.text).map { SearchDate.month($0) } ?? SearchDate(token.text)
+    let meanings: [Criterion] =
+      (date.map { [.date($0)] } ?? []) + (kind(token.text).map { [$0] } ?? [])
+    return meanings + words
+  }
+
+  // MARK: Fields
+
+  private static let fields: [String: SearchText.Field] = [
+    "name": .name, "album": .album, "caption": .caption, "beschreibung": .caption, "tag": .tag,
+    "tags": .tag, "schlagwort": .tag, "person": .person, "people": .person, "personen": .person,
+    "camera": .camera, "kamera": .camera, "lens": .lens, "objektiv": .lens,
+  ]
+  private static let otherFields: Set = [
+    "date", "datum", "kind", "type", "art", "rating", "stars", "sterne",
+  ]
+
+  static func isField(_ name: String) -> Bool {
+    fields[name.lowercased()] != nil || otherFields.contains(name.lowercased())
+  }
+
+  private static func choices(in field: String, _ token: SearchToken) -> [Criterion] {
+    if let field = fields[field] { return text(token.text, in: field, isWhole: token.isPhrase) }
+    switch field {
+    case "date", "datum":
+      let date =
+        SearchDate.month(token.text).map { SearchDate.month($0) } ?? SearchDate(token.text)
+      return date.map { [.date($0)] } ?? []
+    case "kind", "type", "art": return kind(token.text).map { [$0] } ?? []
+    default:
+      guard let stars = Int8(token.text), -1...5 ~= stars, stars != 0 else { return [] }
+      return [stars < 0 ? .rejected : .stars(stars)]
+    }
+  }
+
+  // MARK: Kinds
+
+  /// In English and German, in small letters without marks.
+  private static let kinds: [(names: [String], kind: PhotoKinds)] = [
+    (["photo", "photos", "foto", "fotos", "bild", "bilder"], .photo),
+    (["video", "videos", "film", "filme", "films", "movie", "movies"], .video),
+    (["raw", "raws", "rohbild", "rohbilder"], .raw),
+    (["panorama", "panoramas", "panoramen", "pano"], .panorama),
+    (["live", "livephoto", "livefoto"], .live),
+    (["screenshot", "screenshots", "bildschirmfoto", "bildschirmfotos"], .screenshot),
+    (["favourite", "favourites", "favorite", "favorites", "favorit", "favoriten"], .favourite),
+  ]
+
+  private static func kind(_ text: String) -> Criterion? {
+    if !text.isEmpty, text.count <= 5, text.allSatisfy({ $0 == "★" }) {
+      return .stars(Int8(text.count))
+    }
+    let word = String(decoding: SearchText.words(Array(text.utf8)), as: UTF8.self)
+    if ["rejected", "verworfen"].contains(word) { return .rejected }
+    return kinds.first { $0.names.contains(word) }.map { .kind($0.kind) }
+  }
+}

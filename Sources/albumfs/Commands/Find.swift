@@ -1,0 +1,103 @@
+import AlbumModel
+import ArgumentParser
+import ControlProtocol
+import PhotoSearch
+import Posix
+
+struct Find: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Find photos by words, dates, cameras, tags and kinds.",
+    discussion: """
+      Prints the path of each photo in which all words are found: in its name, the names of its albums, its \
+      caption, tags, people, camera or lens. Words may also name a date (2019, 2019-06, 2018..2020, june 5), \
+      a kind (video, raw, panorama, live, screenshot, favourite) or a rating (rating:4: four stars or more). \
+      '"two words"' stand together, -word must not be found, and camera:canon looks in one field.
+
+        albumfs find ~/Album june 2019 beach
+        albumfs find ~/Album favourite -video -0 | xargs -0 cp -t ~/Selection
+      """)
+
+  @Argument(help: "A mount point, or an album in it.", completion: Completions.mounts)
+  var place: String
+
+  @Argument(parsing: .allUnrecognized, help: "What to look for.")
+  var words: [String]
+
+  @Flag(name: [.customShort("0"), .customLong("null")], help: "End each path with a zero byte.")
+  var isSeparatedByZeros = false
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if let option = words.first(where: { $0.hasPrefix("--") }) {
+      throw ValidationError("Unknown option '\(option)'.")
+    }
+    if json && isSeparatedByZeros { throw ValidationError("--json and -0 exclude each other.") }
+  }
+
+  func run() throws {
+    let query = SearchQuery(words.joined(separator: " "))
+    if query.isEmpty { throw Failure(.usage, "These words ask for nothing.") }
+    let found = try PhotoFinder(query).photos(in: place)
+    if json { return Terminal.result(json: FoundPhotoList(photos: found)) }
+    for photo in found {
+      if isSeparatedByZeros {
+        Terminal.result(path: photo.file)
+      } else {
+        Terminal.result(photo.path)
+      }
+    }
+    if found.isEmpty { output.say("Nothing is found.") }
+  }
+}
+
+/// The output of `find --json`.
+struct FoundPhotoList: Encodable {
+  var version = 1
+  var photos: [FoundPhoto]
+}
+
+struct FoundPhoto: Encodable {
+  /// As its bytes are, for programs.
+  fileprivate(set) var file: PlainPath
+  var path: String
+  /// From the root of the space.
+  var album: String
+  var taken: String?
+  var width: Int?
+  var height: Int?
+  /// Of a video, in seconds.
+  var duration: Double?
+  var camera: String?
+  var lens: String?
+  var caption: String?
+  var favourite: Bool?
+  var rating: Int?
+  var tags: [String]?
+  var people: [String]?
+  var place: String?
+
+  enum CodingKeys: CodingKey {
+    case path, album, taken, width, height, duration, camera, lens, caption, favourite, rating, tags
+    case people, place
+  }
+
+  init(_ file: PlainPath, album: [FileName], _ facts: KnownFacts) {
+    self.file = file
+    path = file.text
+    self.album = album.map(\.text).joined(separator: "/")
+    taken = facts.taken?.text
+    width = facts.dimensions?.width
+    height = facts.dimensions?.height
+    duration = facts.duration.map { Double($0.milliseconds) / 1000 }
+    (camera, lens, caption) = (facts.camera, facts.lens, facts.caption)
+    favourite = facts.isFavourite ? true : nil
+    rating = facts.rating
+    tags = facts.tags.isEmpty ? nil : facts.tags
+    people = facts.people.isEmpty ? nil : facts.people
+    place = facts.place?.text
+  }
+}
