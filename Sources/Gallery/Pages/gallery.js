@@ -295,7 +295,7 @@ export class Gallery {
   }
 
   /**
-   * @param {Exclude<Route, {view: "albums"}>} route
+   * @param {Exclude<Route, {view: "albums" | "deleted"}>} route
    * @returns {import("./listing.js").Query}
    */
   #queryOf(route) {
@@ -607,7 +607,7 @@ export class Gallery {
 
 /**
  * Returns which photos a view shows that is no album.
- * @param {Exclude<Route, {view: "albums"} | {view: "album"}>} route
+ * @param {Exclude<Route, {view: "albums" | "deleted"} | {view: "album"}>} route
  * @returns {import("./listing.js").Query}
  */
 function queryOf(route) {
