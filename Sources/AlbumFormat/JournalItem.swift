@@ -201,6 +201,9 @@ package enum SpaceProperty: UInt16, Sendable {
   case keepsDeleted = 4
   /// Milliseconds that the use clock leaves out of store time, see `UseClock`.
   case skippedTime = 5
+  /// The birth of the newest session that recorded what its changes took from the points. If a newer one
+  /// has written, a release without points did, and they are unknown.
+  case pointSession = 6
 }
 
 /// The use of a segment.

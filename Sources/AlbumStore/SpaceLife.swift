@@ -233,5 +233,6 @@ extension Catalog {
       SessionStart(
         journal: SegmentNumber(recovery.newest.rawValue + 1),
         checkpoint: SegmentNumber(recovery.listing.usedSegments.nextCheckpointSegment)))
+    setPropertyLater(.pointSession, to: birth.rawValue)
   }
 }

@@ -68,7 +68,8 @@ extension Parts {
     try barrier()
     return ControlSummary(
       count: restored.count,
-      notes: restored.renamed.map { "\(text($0.path)) is back as \(text($0.newPath))." })
+      notes: Parts.bounded(
+        restored.renamed.map { "\(text($0.path)) is back as \(text($0.newPath))." }))
   }
 
   /// The notes are the differences, a line each.
@@ -78,11 +79,25 @@ extension Parts {
     if let new { second = try Parts.point(new, in: space).number }
     do throws(FSError) {
       let difference = try fileSystem.difference(from: first.number, to: second)
-      return ControlSummary(count: difference.changes.count, notes: difference.changes.map(line))
+      return ControlSummary(
+        count: difference.changes.count, notes: Parts.bounded(difference.changes.map(line)))
     } catch {
       throw Failure(error, "")
     }
   }
+
+  /// As many of some lines as one reply can have, and how many more there are.
+  private static func bounded(_ lines: [String]) -> [String] {
+    var bytes = 0
+    let kept = lines.prefix { line in
+      bytes += line.utf8.count
+      return bytes <= Parts.noteByteLimit
+    }
+    return kept.count == lines.count ? lines : kept + ["… and \(lines.count - kept.count) more"]
+  }
+
+  /// JSON may take six bytes for one, and a message has at most 16 MiB.
+  private static let noteByteLimit = 2 << 20
 
   private func line(_ path: [UInt8], _ change: PastDifference.Change) -> String {
     switch change {

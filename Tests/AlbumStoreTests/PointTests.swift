@@ -102,6 +102,33 @@ struct PointTests {
   }
 
   /// A session of a release without points changes names and records nothing of it.
+  @Test(arguments: [true, false])
+  func aSessionOfAnOlderReleaseEndsAllPoints(_ isOlder: Bool) throws {
+    let space = try open()
+    try space.write([1], to: "a")
+    space.delete("a")
+    try space.close()
+    let other = try open()
+    #expect(other.points.count == 1)
+    if isOlder {
+      // It does not state the property.
+      other.change { catalog in
+        catalog.properties[.pointSession] = 0
+        catalog.changes.waitingProperties = []
+      }
+    }
+    try other.write([2], to: "b")
+    try other.close()
+    for _ in 0..<2 {
+      let again = try open()
+      #expect(again.points.isEmpty == isOlder)
+      #expect(again.deletedNames == ["a"])
+      #expect(again.read { CatalogAudit($0).problems.isEmpty })
+      try again.write([3], to: "c")
+      again.abandon()
+    }
+  }
+
   @Test func whatReplayDoesNotKnowEndsAllPoints() throws {
     var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
     let root = catalog.index(of: .root)!

@@ -252,8 +252,13 @@ extension Catalog {
   /// release without points has removed, may have been a part of any point.
   mutating func finishPast(isWhole: Bool) {
     if points.isEmpty && pastNames.count == 0 { return dropUnneededVersions() }
-    // Numbers from now on must be above that of the newest point.
     var isWhole = isWhole && gap == nil
+    if let newest = sessions.max(by: { $0.value.journal < $1.value.journal })?.key,
+      properties[.pointSession] != newest.rawValue
+    {
+      isWhole = false
+    }
+    // Numbers from now on must be above that of the newest point.
     if let point = points.last?.number { isWhole = isWhole && point.rawValue < counters.nextInode }
     for place in 0..<pastNames.upperBound where isWhole {
       if let record = pastNames.occupant(place) { isWhole = isKnown(record) }
