@@ -96,6 +96,15 @@ import Testing
     #expect(try store.load("keys") == [1] && killed.withLock { $0 } == 3)
   }
 
+  /// A program that ends in the middle of a large body is an error of that request, and no signal for this process.
+  @Test func aProgramThatEndsIsAnErrorOfTheRequest() throws {
+    let lane = try RemoteProcess(program: "/bin/false")
+    let request = RemoteRequest(.save(key: "k", .any, digest: [1]), time: 0)
+    #expect(throws: LaneFault.broken) {
+      try lane.exchange(request, [UInt8](repeating: 1, count: 4 << 20)) { false }
+    }
+  }
+
   @Test func aMissingProgramIsNamed() throws {
     let lanes: [(String?, ObjectError.ProgramFault)] = [
       (nil, .missing), ("/no/such/program", .start(.noEntry)),

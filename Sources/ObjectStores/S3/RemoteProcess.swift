@@ -67,8 +67,8 @@ package final class RemoteProcess: RemoteLane {
   ) throws(LaneFault) -> (RemoteReply, [UInt8]) {
     let head = request.encode()
     do throws(Errno) {
-      try channel.writeAll(RemoteFrame.lengths(head: head.count, body: body.count) + head)
-      try channel.writeAll(body)
+      try send(RemoteFrame.lengths(head: head.count, body: body.count) + head)
+      try send(body)
     } catch {
       throw end()
     }
@@ -80,6 +80,21 @@ package final class RemoteProcess: RemoteLane {
     guard let reply = RemoteReply(answer) else { throw .broken }
     if reply.fault == .confinement { throw .program(.confinement) }
     return (reply, content)
+  }
+
+  /// Sends all bytes. No signal comes if the program has ended.
+  private func send(_ bytes: [UInt8]) throws(Errno) {
+    let raw = channel.rawValue
+    var done = 0
+    while done < bytes.count {
+      let from = done
+      done += try retrying {
+        unsafe bytes.withUnsafeBytes {
+          unsafe Glibc.send(
+            raw, $0.baseAddress! + from, $0.count - from, CInt(MSG_NOSIGNAL))
+        }
+      }
+    }
   }
 
   /// Receives exactly so many bytes. Asks now and then whether to stop.
