@@ -2,8 +2,8 @@ internal import Glibc
 import Posix
 
 /// Random bytes, made 8 KiB at a time: a ChaCha20 keystream under a fresh key from the kernel. A system call
-/// for each record's nonce would cost more than sealing a small record. The pool wipes the bytes that it hands
-/// out, and each key once it is used.
+/// for each record's nonce would cost more than sealing a small record. The pool wipes the bytes that it
+/// hands out, and each key once it is used.
 ///
 /// The memory is marked MADV_WIPEONFORK. A child process finds it zeroed, and therefore empty, and can never
 /// use a nonce of its parent. Thread-safe. The only slow work under the lock is the refill: one system
