@@ -32,6 +32,15 @@ struct MountHolders {
     }
   }
 
+  /// Those that were there before, too: once the file system is gone, another one gets its device number.
+  func remaining(of before: MountHolders) -> MountHolders {
+    var remaining = self
+    remaining.points = points.filter(before.points.contains)
+    let known = Set(before.processes.map(\.line))
+    remaining.processes = processes.filter { known.contains($0.line) }
+    return remaining
+  }
+
   var isEmpty: Bool { points.isEmpty && processes.isEmpty }
 
   /// One line for each.

@@ -27,11 +27,12 @@ struct OrderlyUnmount {
     }
     let daemon = ProcessHandle(client.daemon.pid)
     let locker = lazy ? nil : Locker(mount, client.daemon.pid)
+    let before = MountHolders(of: mount.device, servedBy: client.daemon.pid)
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
       throw busy()
     }
     if lazy { return }
-    let others = MountHolders(of: mount.device, servedBy: client.daemon.pid)
+    let others = MountHolders(of: mount.device, servedBy: client.daemon.pid).remaining(of: before)
     if !others.isEmpty, let failure = lockElsewhere(locker) { throw failure }
     var isOpen = false
     let failure = try client.waitForEnd {

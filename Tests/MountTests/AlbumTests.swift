@@ -49,7 +49,7 @@ import Testing
         """
         mkdir $M/Trip
         stdbuf -oL gio monitor -d $M/Trip/Thumb > $W/events 2>&1 & watcher=$!
-        trap 'kill $watcher; cat $W/events >&2' EXIT
+        trap 'kill $watcher || true; cat $W/events >&2' EXIT
         await "grep -qs '^inotify wd' /proc/$watcher/fdinfo/*"
         cp $W/pictures/* $M/Trip/Photo/
         # A name need not be UTF-8.

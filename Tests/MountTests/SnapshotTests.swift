@@ -146,7 +146,7 @@ import Testing
           echo "log file = $D/log"; echo '[album]'; echo "path = $M"; echo 'guest ok = yes'; cat $W/recipe
         } > $D/smb.conf
         smbd --foreground --no-process-group -s $D/smb.conf > $D/out 2>&1 & SMBD=$!
-        trap 'kill $SMBD; wait $SMBD || true' EXIT
+        trap 'kill $SMBD || true; wait $SMBD || true' EXIT
         ask() { smbclient -N -p $PORT //127.0.0.1/album -c "$1"; }
         await "smbclient -N -p $PORT //127.0.0.1/album -c ls > /dev/null 2>&1"
         ask 'allinfo Trip/Photo/a.jpg' > $W/said

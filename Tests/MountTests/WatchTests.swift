@@ -155,7 +155,7 @@ import Testing
         """
         albumfs mount -q --password-file $P $S $M; disk=$(albumfs status --json $M | grep '"pid"' | tr -dc 0-9)
         cp -a $S $W/copy; mkdir $M/.disk; cp -a $W/copy $M/.disk/store; sync -f $M
-        trap 'kill -CONT $disk; umount -l ${M}2 2>/dev/null || true' EXIT
+        trap 'kill -CONT $disk 2>/dev/null || true; umount -l ${M}2 2>/dev/null || true' EXIT
         albumfs mount -q --foreground --password-file $P $M/.disk/store ${M}2 2> $W/log & daemon=$!
         await mountpoint -q ${M}2
         echo text > ${M}2/file; sync ${M}2/file

@@ -303,12 +303,15 @@ extension Catalog {
     return insertVersion(of: state, from: index)
   }
 
-  /// Ends the keeping of a deleted file of which a copy lacks content. Its former versions take its place.
+  /// Ends the keeping of a deleted file of which a copy lacks content. Its former versions take its place. A
+  /// point that needs it shows an empty file.
   mutating func discardUnwritten(_ index: InodeIndex) {
+    let number = inodes[index].state.number
     if let place = formerPlace(of: index), let directory = self.index(of: place.directory) {
       for version in versions(of: index) { setFormer(place, of: version, in: directory) }
     }
     _ = discardDeleted(index)
+    if let left = self.index(of: number), inodes[left].state.links == 0 { emptyVersion(left) }
   }
 
   private func versions(of file: InodeIndex) -> [InodeIndex] {

@@ -26,7 +26,7 @@ struct MissingContent {
   private(set) var damaged: Set<InodeNumber> = []
   /// The files among them of which nothing is known but a name that they have or had.
   private(set) var unstated: Set<InodeNumber> = []
-  /// Deleted files of which content is missing, each with the segments that lack it.
+  /// Deleted files, and those of points, of which content is missing, each with the segments that lack it.
   private var deleted: [InodeNumber: Set<SegmentNumber>] = [:]
   private var presences: [SegmentNumber: Presence] = [:]
   private let listing: SegmentListing
@@ -75,11 +75,11 @@ struct MissingContent {
         id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
       }
     for inode in written.sorted() {
-      // A file without a name goes when replay ends, unless the space keeps it as a deleted one. Files that
-      // an earlier mount left out are known.
+      // A file without a name goes when replay ends, unless the space keeps it as a deleted one or for a point.
+      // Files that an earlier mount left out are known.
       guard let index = catalog.index(of: inode), !catalog.state(index).marks.contains(.leftOut)
       else { continue }
-      if catalog.isKeptDeleted(index) { try addDeleted(inode, index, catalog) }
+      if catalog.isKept(index) { try addDeleted(inode, index, catalog) }
       if catalog.state(index).links == 0 { continue }
       let isThumbnail = catalog.state(index).marks.contains(.madeThumbnail)
       let extents = catalog.extents(of: index, from: 0, to: .max)
@@ -119,7 +119,7 @@ struct MissingContent {
     if let shownThumbnails { return shownThumbnails.contains(thumbnail) }
     var shown: Set<InodeNumber> = []
     catalog.forEachInode { index, state in
-      if state.links > 0 || catalog.isKeptDeleted(index) { shown.insert(state.thumbnail) }
+      if state.links > 0 || catalog.isKept(index) { shown.insert(state.thumbnail) }
     }
     shownThumbnails = shown
     return shown.contains(thumbnail)
