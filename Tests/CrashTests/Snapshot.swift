@@ -23,7 +23,8 @@ struct Snapshot: Equatable, Sendable {
   private(set) var entries: [String: Entry] = [:]
   /// Files of which some content does not decrypt, with the content that does. Their entries hold no content.
   private(set) var unreadable: [String: [Piece]] = [:]
-  /// The files that the space keeps as deleted, by the number of the inode and the former path.
+  /// The files that the space keeps as deleted, by the number of the inode, and the former path of those that
+  /// were removed.
   private(set) var deleted: [String: Entry] = [:]
   /// What each point shows, by the number of the point and the path.
   private(set) var past: [String: Entry] = [:]
@@ -68,7 +69,9 @@ struct Snapshot: Equatable, Sendable {
     while let start = place {
       let page = mounted.fileSystem.deletedFiles(from: start)
       for file in page.files {
-        let path = String(decoding: file.path, as: UTF8.self)
+        // The path of a version is that of its file, and one of several if the file has hard links.
+        let path =
+          file.cause == .overwritten ? "a version" : String(decoding: file.path, as: UTF8.self)
         deleted["\(file.inode.rawValue) \(path)"] =
           try Snapshot.entry(file.inode, mounted, toleratesErrors).0
       }
