@@ -75,8 +75,8 @@ struct MissingContent {
         id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
       }
     for inode in written.sorted() {
-      // A file without a name goes when replay ends, unless the space keeps it as a deleted one or for a point.
-      // Files that an earlier mount left out are known.
+      // A file without a name goes when replay ends, unless the space keeps it as a deleted one or for a
+      // point. Files that an earlier mount left out are known.
       guard let index = catalog.index(of: inode), !catalog.state(index).marks.contains(.leftOut)
       else { continue }
       if catalog.isKept(index) { try addDeleted(inode, index, catalog) }
