@@ -26,16 +26,16 @@ extension Parts {
         + report.videosAmongPhotos,
       files: contents.files, bytes: contents.bytes,
       thumbnails: thumbnails(report, made: contents.thumbnails), deleted: deletedStatus,
-      lastBarrier: status.lastBarrier.map { Double($0.seconds) + Double($0.subsecond) / 1e9 },
+      lastBarrier: status.lastBarrier?.secondsWithFraction,
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
       following: status.following.map {
         MountStatus.Following(
-          lastLook: Double($0.lastLook.seconds) + Double($0.lastLook.subsecond) / 1e9,
+          lastLook: $0.lastLook.secondsWithFraction,
           problem: $0.problem?.message)
       },
       outage: status.outage.map {
         MountStatus.Outage(
-          since: Double($0.since.seconds) + Double($0.since.subsecond) / 1e9, reason: "\($0.cause)")
+          since: $0.since.secondsWithFraction, reason: "\($0.cause)")
       },
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
       transport: transport.name, transportReason: transport.reason,
@@ -304,4 +304,9 @@ extension Failure {
     default: self.init(.other, "That failed: \(error).")
     }
   }
+}
+
+extension Timestamp {
+  /// As messages have it: seconds since 1970, exact to a microsecond.
+  var secondsWithFraction: Double { Double(seconds) + Double(subsecond) / 1e9 }
 }

@@ -134,7 +134,7 @@ extension DeletedFileEntry {
   fileprivate init(_ file: DeletedFile, kept: Duration) {
     self.init(
       number: file.inode.rawValue, path: String(decoding: file.path, as: UTF8.self),
-      size: file.size, deleted: Double(file.removed.seconds) + Double(file.removed.subsecond) / 1e9,
+      size: file.size, deleted: file.removed.secondsWithFraction,
       secondsLeft: max(0, (kept - file.age).components.seconds), cause: file.cause.rawValue)
   }
 }

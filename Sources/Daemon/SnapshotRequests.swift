@@ -127,7 +127,7 @@ extension SnapshotEntry {
   fileprivate init(_ point: HistoryPoint) {
     self.init(
       name: point.name.display,
-      time: Double(point.wall.seconds) + Double(point.wall.subsecond) / 1e9,
+      time: point.wall.secondsWithFraction,
       named: point.label != nil)
   }
 }

@@ -29,7 +29,7 @@ final class PastListing: Sendable {
       let line = lines[place]
       let listed = ListedEntry(
         name: line.name, inode: line.inode, kind: line.kind, nextOffset: Int64(place + 1))
-      // What went since the listing began has no attributes; a look-up says that it is gone.
+      // An entry that expired since the listing began has no attributes, and a look-up finds it no more.
       let entry =
         attributes && place > 1 ? try? fileSystem.pastEntry(line.name, in: node) : nil
       if !body(listed, entry) { return }

@@ -1,10 +1,10 @@
 import AlbumModel
 import Posix
 
-// What callers know of the past has node numbers of its own, with the highest bit: the kernel must not take
-// a file as it was for the file as it is.
+// A file at a point has a node number of its own, with the highest bit set: the kernel must not take a file
+// as it was for the file as it is.
 
-/// What a node of the past shows.
+/// The object that a node number with the highest bit stands for.
 enum PastTarget: Hashable {
   /// `.snapshots`, the directory of the points.
   case list

@@ -7,7 +7,7 @@ import AlbumStore
 // itself. Of one that was changed or moved since, a copy does, which shares the content. So a full disk does
 // not matter.
 
-/// What came back from a point.
+/// The result of a restore from a point.
 package struct PastRestored: Sendable {
   package var count = 0
   /// The files that got another name than they had, with their new paths.
