@@ -210,7 +210,7 @@ let package = Package(
       ["AlbumModel", "FileKinds", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),
 
     // Security keys: the words of the conversation, and the program that calls libfido2.
-    library("SecurityKeyProtocol"),
+    library("SecurityKeyProtocol", ["AlbumModel"]),
     program("albumfs-fido2", ["SecurityKeyProtocol", "AlbumSecrets", "Posix", "CLinux", "CFido2"]),
 
     // Files from the web: the conversation, and the program that calls libcurl.

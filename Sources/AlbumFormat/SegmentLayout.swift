@@ -25,7 +25,7 @@ package enum SegmentLayout {
 
 extension SegmentName {
   /// The name of the segment's file: 32 lower-case hexadecimal digits.
-  package var text: String { SegmentName.hexadecimal(high) + SegmentName.hexadecimal(low) }
+  package var text: String { Hexadecimal.text(high.bigEndianBytes + low.bigEndianBytes) }
 
   /// Parses a file name; nil unless it is 32 lower-case hexadecimal digits.
   package init?(text: String) {
@@ -42,10 +42,5 @@ extension SegmentName {
       words[place / 16] = words[place / 16] << 4 | UInt64(value)
     }
     self.init(high: words[0], low: words[1])
-  }
-
-  private static func hexadecimal(_ word: UInt64) -> String {
-    let digits = String(word, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 }

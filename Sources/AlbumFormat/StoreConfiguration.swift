@@ -205,14 +205,14 @@ package struct KeyDerivation: Equatable, Sendable {
   /// The line, without its line feed.
   package var line: String {
     "argon2id \(number) operations \(cost.operations) memory \(cost.memory) salt "
-      + salt.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      + Hexadecimal.text(salt)
   }
 
   init(line: String) throws(ConfigurationError) {
     let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     guard words.count == 8, words[0] == "argon2id", words[2] == "operations",
       words[4] == "memory", words[6] == "salt", let number = Int(words[1]), number > 0,
-      let salt = KeyDerivation.salt(words[7])
+      let salt = Hexadecimal.bytes(words[7]), salt.count == KeyDerivation.saltByteCount
     else { throw .malformed("it has a line that is none of Argon2id") }
     // A number too great for Int is also out of bounds.
     guard let operations = UInt64(words[3]), KDFCost.operationsAllowed.contains(operations) else {
@@ -224,17 +224,5 @@ package struct KeyDerivation: Equatable, Sendable {
       throw .costRefused("memory \(words[5]) bytes, where 8 KiB to 2 GiB are allowed")
     }
     self.init(number: number, cost: KDFCost(operations: operations, memory: memory), salt: salt)
-  }
-
-  private static func salt(_ text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count == 2 * saltByteCount else { return nil }
-    var salt: [UInt8] = []
-    for place in stride(from: 0, to: digits.count, by: 2) {
-      let pair = String(decoding: digits[place..<place + 2], as: UTF8.self)
-      guard let byte = UInt8(pair, radix: 16) else { return nil }
-      salt.append(byte)
-    }
-    return salt
   }
 }

@@ -45,6 +45,44 @@ package struct FileName: Hashable, Comparable, Sendable {
   /// True if the name begins with a dot. Such a directory is no album, and such a file gets no thumbnail.
   package var isHidden: Bool { bytes[0] == UInt8(ascii: ".") }
 
+  /// This name with a text before its ending. Shortens what stands before the text if the name would become
+  /// too long.
+  package func with(_ mark: String) -> FileName {
+    let (stem, ending) = FileName.split(bytes)
+    return FileName(cutting: stem, mark: mark, ending)
+  }
+
+  /// A name of bytes that may be too many for one: shortens what stands before its ending.
+  package init(cutting bytes: [UInt8]) throws(Invalid) {
+    let (stem, ending) = FileName.split(bytes)
+    try self.init(FileName.joined(stem, [], ending))
+  }
+
+  /// A name of three parts, of which the first is shortened where they are too many bytes.
+  fileprivate init(cutting stem: ArraySlice<UInt8>, mark: String, _ ending: ArraySlice<UInt8>) {
+    self.init(known: FileName.joined(stem, Array(mark.utf8), ending))
+  }
+
+  /// The ending begins with the last dot, unless that is the first byte.
+  private static func split(_ name: [UInt8]) -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
+    guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot != 0 else { return (name[...], []) }
+    return (name[..<dot], name[dot...])
+  }
+
+  private static func joined(
+    _ start: ArraySlice<UInt8>, _ mark: [UInt8], _ rest: ArraySlice<UInt8>
+  ) -> [UInt8] {
+    var (stem, end) = (start, rest)
+    let room = maximumLength - mark.count
+    // An ending that leaves no room is none.
+    if end.count >= room { (stem, end) = (stem + end, []) }
+    while stem.count + end.count > room {
+      // A character of UTF-8 goes as a whole: at most three bytes that continue it, and the first.
+      for _ in 0..<4 { guard let last = stem.popLast(), last & 0xC0 == 0x80 else { break } }
+    }
+    return stem + mark + end
+  }
+
   /// For messages; replaces invalid UTF-8.
   package var display: String { String(decoding: bytes, as: UTF8.self) }
 }
@@ -54,14 +92,14 @@ package enum NumberedName {
   /// `IMG_1.jpg`, `IMG_1 (2).jpg`, `IMG_1 (3).jpg` … Shortens the part before the number if the name would
   /// become too long.
   package static func of(_ name: FileName, _ number: Int) -> FileName {
-    FileName(known: bytes(name.bytes, number))
+    number == 1 ? name : name.with(" (\(number))")
   }
 
   /// Does the same, with the number behind the first `length` bytes of the name.
   package static func of(_ name: FileName, _ number: Int, behind length: Int) -> FileName {
     if number == 1 { return name }
     return FileName(
-      known: joined(name.bytes[..<length], name.bytes[length...], Array(" (\(number))".utf8)))
+      cutting: name.bytes[..<length], mark: " (\(number))", name.bytes[length...])
   }
 
   /// True if a file named `name` has or would get the name `candidate` where others are taken.
@@ -73,28 +111,5 @@ package enum NumberedName {
       return false
     }
     return of(name, number) == candidate
-  }
-
-  private static func bytes(_ name: [UInt8], _ number: Int) -> [UInt8] {
-    if number == 1 { return name }
-    var (stem, end) = (name[...], name[name.endIndex...])
-    if let dot = name.lastIndex(of: UInt8(ascii: ".")), dot != 0 {
-      (stem, end) = (name[..<dot], name[dot...])
-    }
-    return joined(stem, end, Array(" (\(number))".utf8))
-  }
-
-  private static func joined(
-    _ start: ArraySlice<UInt8>, _ rest: ArraySlice<UInt8>, _ mark: [UInt8]
-  ) -> [UInt8] {
-    var (stem, end) = (start, rest)
-    let room = FileName.maximumLength - mark.count
-    // An ending that leaves no room is none.
-    if end.count >= room { (stem, end) = (stem + end, end[end.endIndex...]) }
-    while stem.count + end.count > room {
-      // A character of UTF-8 goes as a whole.
-      while let last = stem.popLast(), last & 0xC0 == 0x80 {}
-    }
-    return stem + mark + end
   }
 }

@@ -109,10 +109,7 @@ package final class SpaceKeys: Sendable {
   package var consent: String {
     let key = SpaceKeys.derive(.consent, from: master)
     return unsafe key.withUnsafeBytes { bytes in
-      unsafe bytes.map { byte in
-        let digits = String(byte, radix: 16)
-        return digits.count == 1 ? "0\(digits)" : digits
-      }.joined()
+      unsafe Hexadecimal.text(bytes)
     }
   }
 

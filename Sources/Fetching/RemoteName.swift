@@ -78,9 +78,10 @@ package enum RemoteName {
     var place = bytes.startIndex
     while place < bytes.endIndex {
       if bytes[place] == UInt8(ascii: "%"), place + 2 < bytes.endIndex,
-        let value = UInt8(String(decoding: bytes[place + 1...place + 2], as: UTF8.self), radix: 16)
+        let high = Hexadecimal.value(bytes[place + 1]),
+        let low = Hexadecimal.value(bytes[place + 2])
       {
-        result.append(value)
+        result.append(high << 4 | low)
         place += 3
       } else {
         result.append(bytes[place])

@@ -1,3 +1,5 @@
+internal import AlbumModel
+
 /// An address of http or https as a person types it, as far as albumfs looks at it; libcurl parses it. Has no
 /// characters that end a line.
 package struct RemoteURL: Hashable, Sendable {
@@ -41,8 +43,7 @@ package struct RemoteURL: Hashable, Sendable {
     let hash = text.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01B3
     }
-    let digits = String(hash, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    return Hexadecimal.text(hash.bigEndianBytes)
   }
 }
 

@@ -111,9 +111,8 @@ package final class DirectoryStore: ObjectStore {
   /// Makes all folders of segments, as a new store has them.
   package func makeFolders() throws(ObjectError) {
     try disk { () throws(Errno) in
-      for number in 0..<256 {
-        let digits = String(number, radix: 16)
-        try makeFolder(of: "\(DirectoryStore.segments)/\(number < 16 ? "0" : "")\(digits)/")
+      for number in UInt8.min...UInt8.max {
+        try makeFolder(of: "\(DirectoryStore.segments)/\(Hexadecimal.text(number))/")
       }
     }
   }

@@ -17,15 +17,9 @@ enum SearchDate: Equatable, Sendable {
     }
   }
 
-  /// The month and day of a time (Howard Hinnant's algorithm, "days_from_civil" backwards).
+  /// The month and day of a time; zeros for a year that photography does not have.
   private static func date(_ seconds: Int64) -> (month: Int, day: Int) {
-    let days = (seconds - ((seconds % 86_400) + 86_400) % 86_400) / 86_400 + 719_468
-    let ofEra = ((days % 146_097) + 146_097) % 146_097
-    let year = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
-    let ofYear = ofEra - (365 * year + year / 4 - year / 100)
-    let shifted = (5 * ofYear + 2) / 153
-    let day = ofYear - (153 * shifted + 2) / 5 + 1
-    return (Int(shifted < 10 ? shifted + 3 : shifted - 9), Int(day))
+    CaptureTime(seconds: Int(seconds)).map { ($0.month, $0.dayOfMonth) } ?? (0, 0)
   }
 
   // MARK: Reading

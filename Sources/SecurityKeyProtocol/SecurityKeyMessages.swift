@@ -3,6 +3,8 @@
 // last reply is `failed`, or the line with the secret, which neither side ever holds in a string:
 // `SecretLine`.
 
+internal import AlbumModel
+
 /// The first line that albumfs writes: a verb, a blank, and the salt in hexadecimal digits.
 package struct SecurityKeyRequest: Equatable, Sendable {
   package enum Verb: String, Sendable {
@@ -26,19 +28,14 @@ package struct SecurityKeyRequest: Equatable, Sendable {
   }
 
   /// The line, without its line feed.
-  package var line: String { "\(verb.rawValue) \(hexadecimal(salt))" }
+  package var line: String { "\(verb.rawValue) \(Hexadecimal.text(salt))" }
 
   /// The twin of `line`; nil if it is no request.
   package init?(line: String) {
     let words = line.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 2, let verb = Verb(rawValue: String(words[0])) else { return nil }
-    let digits = Array(words[1].utf8)
-    guard digits.count == 2 * SecurityKeyRequest.saltByteCount else { return nil }
-    var salt: [UInt8] = []
-    for place in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = value(digits[place]), let low = value(digits[place + 1]) else { return nil }
-      salt.append(high << 4 | low)
-    }
+    guard let salt = Hexadecimal.bytes(words[1]), salt.count == SecurityKeyRequest.saltByteCount
+    else { return nil }
     self.init(verb, salt: salt)
   }
 }
@@ -128,17 +125,4 @@ package enum SecretLine {
   package static let prefix: StaticString = "secret "
   /// Without the line feed.
   package static let byteCount = 7 + 2 * secretByteCount
-}
-
-private func hexadecimal(_ bytes: [UInt8]) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-}
-
-/// The value of a lower-case hexadecimal digit.
-private func value(_ digit: UInt8) -> UInt8? {
-  switch digit {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-  case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-  default: nil
-  }
 }

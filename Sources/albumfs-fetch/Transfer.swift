@@ -57,7 +57,7 @@ final class Transfer: WebReceiver {
         problem = FetchProblem(.large)
         return false
       }
-      if !Conversation.send(.data(piece)) {
+      if !Caller.send(FetchReply.data(piece).encode()) {
         problem = FetchProblem(.failed)
         return false
       }
@@ -93,7 +93,7 @@ final class Transfer: WebReceiver {
     result.disposition = head.disposition
     result.place = Array(web.place.prefix(RemoteURL.limit))
     hasSentHead = true
-    return Conversation.send(.head(result)) ? nil : FetchProblem(.failed)
+    return Caller.send(FetchReply.head(result).encode()) ? nil : FetchProblem(.failed)
   }
 }
 

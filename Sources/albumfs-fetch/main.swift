@@ -11,8 +11,8 @@ import Posix
 Confinement.hide(endingWithCaller: true)
 Confinement.closeOthers()
 
-guard let request = FetchRequest(Conversation.readAll(atMost: FetchRequest.byteLimit)) else {
-  Conversation.send(.end(FetchProblem(.failed)))
+guard let request = FetchRequest(Caller.receiveAll(atMost: FetchRequest.byteLimit)) else {
+  Caller.send(FetchReply.end(FetchProblem(.failed)).encode())
   exit(1)
 }
 // The networks of this machine, while it may still ask for them.
@@ -20,9 +20,9 @@ let addresses = PublicAddress(own: AddressText.ownNetworks.map { .init($0.bytes,
 guard WebTransfer.start(), Confinement.enter(endingWithCaller: true),
   let transfer = Transfer(request, addresses)
 else {
-  Conversation.send(.end(FetchProblem(.failed)))
+  Caller.send(FetchReply.end(FetchProblem(.failed)).encode())
   exit(1)
 }
 let problem = transfer.run()
-Conversation.send(.end(problem))
+Caller.send(FetchReply.end(problem).encode())
 exit(problem == nil ? 0 : 1)

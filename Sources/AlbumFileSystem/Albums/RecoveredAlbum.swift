@@ -90,21 +90,7 @@ package struct RecoveredAlbum {
 }
 
 extension FileName {
-  /// A name of bytes that may be too many for one: cuts its extension, and what stands before that.
-  package init(cutting bytes: [UInt8]) throws(Invalid) { try self.init(FileName.cut(bytes)) }
-
-  /// This name with a text before its extension, cut where it would be too long.
-  func with(_ text: String) -> FileName {
-    FileName(known: FileName.cut(bytes, with: text))
-  }
-
   fileprivate var hidden: FileName {
-    FileName(known: FileName.cut([UInt8(ascii: ".")] + bytes))
-  }
-
-  private static func cut(_ bytes: [UInt8], with text: String = "") -> [UInt8] {
-    let dot = bytes.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > 0 ? $0 : nil } ?? bytes.count
-    let ending = Array(text.utf8) + bytes[dot...].prefix(32)
-    return bytes[..<dot].prefix(maximumLength - ending.count) + ending
+    (try? FileName(cutting: [UInt8(ascii: ".")] + bytes)) ?? self
   }
 }

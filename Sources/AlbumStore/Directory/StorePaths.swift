@@ -22,8 +22,8 @@ package enum SegmentPath {
   package static let root = "segments"
 
   /// All folders of segments: `segments/00` to `segments/ff`.
-  static let folders: [String] = (0..<256).map { number in
-    "\(root)/\(number < 16 ? "0" : "")\(String(number, radix: 16))"
+  static let folders: [String] = (UInt8.min...UInt8.max).map { number in
+    "\(root)/\(Hexadecimal.text(number))"
   }
 
   /// The folder of a segment.

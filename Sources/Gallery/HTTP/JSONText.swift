@@ -1,3 +1,4 @@
+internal import AlbumModel
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -70,7 +71,7 @@ struct JSONText {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
     case 0..<0x20:
-      bytes += "\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8
+      bytes += "\\u00\(Hexadecimal.text(byte))".utf8
     default: bytes.append(byte)
     }
   }

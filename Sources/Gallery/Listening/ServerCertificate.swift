@@ -33,7 +33,7 @@ struct ServerCertificate {
     }
     certificates = chain.map { .certificate($0) }
     fingerprint = SHA256.hash(try first.toDERBytes())
-      .map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
+      .map { Hexadecimal.text($0).uppercased() }
       .joined(separator: ":")
     names = Set(first._subjectAlternativeNames().compactMap(ServerName.init))
     end = first.notValidAfter

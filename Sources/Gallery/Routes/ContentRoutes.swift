@@ -253,8 +253,7 @@ enum Disposition {
       let isPlain =
         (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
         || marks.contains(byte)
-      let hex = String(byte, radix: 16, uppercase: true)
-      return isPlain ? String(UnicodeScalar(byte)) : "%\(byte < 16 ? "0" : "")\(hex)"
+      return isPlain ? String(UnicodeScalar(byte)) : "%\(Hexadecimal.text(byte).uppercased())"
     }
     return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(coded.joined())"
   }

@@ -26,8 +26,7 @@ final class OpenSpace: Sendable {
   /// can be uploaded.
   var mark: String? {
     guard !isReadOnly, let key = try? UploadFiles(space: self).key() else { return nil }
-    return SHA256.code(Array("space".utf8), key: key).prefix(16)
-      .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return Hexadecimal.text(SHA256.code(Array("space".utf8), key: key).prefix(16))
   }
 
   func requireWritable() throws(GalleryError) {

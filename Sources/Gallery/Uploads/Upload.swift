@@ -45,7 +45,7 @@ final class Upload: Sendable {
     var text = Array("\(album) \(size) \(modified.nanoseconds) ".utf8)
     text += name.bytes
     let code = SHA256.code(text, key: key)
-    let digits = code.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let digits = Hexadecimal.text(code.prefix(16))
     names = (0..<Upload.nameCount).map { number in
       FileName(known: Array("\(Upload.prefix)\(digits)-\(number)".utf8))
     }

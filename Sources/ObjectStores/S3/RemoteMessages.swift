@@ -2,6 +2,8 @@
 // head in four bytes, that of the body in eight (little-endian), the head, and the body. Each request has one
 // reply. A head is lines of text, `key value`.
 
+internal import AlbumModel
+
 /// One request to albumfs-remote.
 package enum RemoteCommand: Equatable, Sendable {
   /// The server and the credentials of what follows. May come again with others.
@@ -55,7 +57,7 @@ package struct RemoteRequest: Equatable, Sendable {
     case .save(let key, let condition, let digest):
       lines.add("verb", "save")
       lines.add("key", key)
-      lines.add("digest", S3Text.hexadecimal(digest))
+      lines.add("digest", Hexadecimal.text(digest))
       switch condition {
       case .any: break
       case .absent: lines.add("absent", "yes")
@@ -106,7 +108,7 @@ extension RemoteCommand {
       self = .begin(server, credentials)
     case "save":
       guard let key = lines["key"],
-        let digest = lines["digest"].flatMap({ S3Text.bytes(hexadecimal: $0) })
+        let digest = lines["digest"].flatMap({ Hexadecimal.bytes($0) })
       else { return nil }
       let same = lines["same"].map { SaveCondition.same(ObjectVersion($0)) }
       self = .save(key: key, lines["absent"] != nil ? .absent : same ?? .any, digest: digest)
@@ -164,7 +166,7 @@ package struct RemoteReply: Equatable, Sendable {
     lines.add("code", code)
     lines.add("version", version?.text)
     lines.add("size", size.map { "\($0)" })
-    lines.add("digest", digest.map(S3Text.hexadecimal))
+    lines.add("digest", digest.map { Hexadecimal.text($0) })
     lines.add("date", date.map { "\($0)" })
     lines.add("repeated", mayBeRepeated ? "yes" : nil)
     if let page {
@@ -187,7 +189,7 @@ package struct RemoteReply: Equatable, Sendable {
     code = lines["code"]
     version = lines["version"].map { ObjectVersion($0) }
     size = lines["size"].flatMap { Int64($0) }
-    digest = lines["digest"].flatMap { S3Text.bytes(hexadecimal: $0) }
+    digest = lines["digest"].flatMap { Hexadecimal.bytes($0) }
     date = lines["date"].flatMap { Int64($0) }
     mayBeRepeated = lines["repeated"] != nil
     guard let page = lines["page"] else { return }

@@ -1,3 +1,5 @@
+internal import AlbumModel
+
 /// A bucket, and the part of all names in it that belongs to one store: `s3://bucket/prefix`.
 package struct S3Place: Hashable, Sendable, CustomStringConvertible {
   package let bucket: String
@@ -131,31 +133,9 @@ enum S3Text {
       if isPlain(byte) || keepingSlashes && byte == UInt8(ascii: "/") {
         bytes.append(byte)
       } else {
-        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        bytes += Array("%\(Hexadecimal.text(byte).uppercased())".utf8)
       }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static let digits = Array("0123456789ABCDEF".utf8)
-
-  static func hexadecimal(_ bytes: [UInt8]) -> String {
-    String(
-      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self
-    ).lowercased()
-  }
-
-  /// The twin of `hexadecimal`; nil for anything else.
-  static func bytes(hexadecimal text: some StringProtocol) -> [UInt8]? {
-    let values = text.utf8.map { digit -> UInt8? in
-      switch digit {
-      case 48...57: digit - 48
-      case 97...102: digit - 87
-      default: nil
-      }
-    }
-    guard values.count.isMultiple(of: 2), !values.contains(nil) else { return nil }
-    let known = values.compactMap(\.self)
-    return stride(from: 0, to: known.count, by: 2).map { known[$0] << 4 | known[$0 + 1] }
   }
 }

@@ -1,3 +1,5 @@
+internal import AlbumModel
+
 /// The fields of S3's heads that have a meaning here, all in lower case.
 package enum S3Field {
   package static let tag = "etag"
@@ -22,7 +24,7 @@ extension S3Call {
       self.digest = digest
       headers = [
         S3Header("content-type", "application/octet-stream"),
-        S3Header(S3Field.digest, S3Text.hexadecimal(digest)),
+        S3Header(S3Field.digest, Hexadecimal.text(digest)),
       ]
       switch condition {
       case .any: break
@@ -64,7 +66,7 @@ extension RemoteReply {
     switch text[..<colon].lowercased() {
     case S3Field.tag: version = ObjectVersion(String(value))
     case S3Field.range: size = value.split(separator: "/").last.flatMap { Int64($0) }
-    case S3Field.digest: digest = S3Text.bytes(hexadecimal: value)
+    case S3Field.digest: digest = Hexadecimal.bytes(value)
     case S3Field.date: self.date = date(String(value))
     case "content-length" where size == nil: size = Int64(value)
     default: break

@@ -56,14 +56,14 @@ package struct S3Signature {
   package func headers(of call: S3Call) -> [S3Header] {
     var headers = call.headers
     headers.append(S3Header("host", call.host))
-    headers.append(S3Header("x-amz-content-sha256", S3Text.hexadecimal(call.digest)))
+    headers.append(S3Header("x-amz-content-sha256", Hexadecimal.text(call.digest)))
     headers.append(S3Header("x-amz-date", time))
     if let token = credentials.sessionToken {
       headers.append(S3Header("x-amz-security-token", token))
     }
     headers.sort { $0.name < $1.name }
     let names = headers.map(\.name).joined(separator: ";")
-    let signature = S3Text.hexadecimal(sign(canonical(call, headers, names)))
+    let signature = Hexadecimal.text(sign(canonical(call, headers, names)))
     let authorization =
       "\(S3Signature.algorithm) Credential=\(credentials.accessKey)/\(scope),"
       + "SignedHeaders=\(names),Signature=\(signature)"
@@ -73,12 +73,12 @@ package struct S3Signature {
   private func canonical(_ call: S3Call, _ headers: [S3Header], _ names: String) -> String {
     let lines = headers.map { "\($0.name):\($0.value)\n" }.joined()
     return [
-      call.method, call.path, call.queryText, lines, names, S3Text.hexadecimal(call.digest),
+      call.method, call.path, call.queryText, lines, names, Hexadecimal.text(call.digest),
     ].joined(separator: "\n")
   }
 
   private func sign(_ canonical: String) -> [UInt8] {
-    let digest = S3Text.hexadecimal(SHA256.hash(Array(canonical.utf8)))
+    let digest = Hexadecimal.text(SHA256.hash(Array(canonical.utf8)))
     let text = "\(S3Signature.algorithm)\n\(time)\n\(scope)\n\(digest)"
     var key = Array("AWS4\(credentials.secretKey)".utf8)
     for part in [day, region, "s3", "aws4_request", text] {
