@@ -21,13 +21,23 @@ package struct DeletedFile: Sendable {
   /// How long ago that was, by the clock that decides how long it stays.
   package var age: Duration
   package var cause: Cause
-  /// A name of the file that was overwritten, if it has one.
+  /// A name of the file that was overwritten, or its last one.
   fileprivate(set) var place: NamedPlace?
 
   /// A name in a directory.
   struct NamedPlace {
     var name: FileName
     var directory: InodeNumber
+
+    init(name: FileName, directory: InodeNumber) {
+      self.name = name
+      self.directory = directory
+    }
+
+    init?(_ former: FormerPlace) {
+      guard let name = former.name else { return nil }
+      self.init(name: name, directory: former.directory)
+    }
   }
 }
 
@@ -49,11 +59,13 @@ extension FileSystem {
         index, place in
         let path = catalog.formerPath(of: index)
         if path == nil { overwritten.append((files.count, place.directory)) }
+        let file = catalog.fileOfVersion(index).flatMap { catalog.formerPlace(of: $0) }
         files.append(
           DeletedFile(
             inode: catalog.state(index).number, path: FileSystem.text(path ?? []),
             size: catalog.state(index).size, removed: place.removed,
-            age: space.age(since: place.ended), cause: place.reason.cause))
+            age: space.age(since: place.ended), cause: place.reason.cause,
+            place: file.flatMap(DeletedFile.NamedPlace.init)))
       }
       return (files, next)
     }
@@ -139,7 +151,8 @@ struct Restoring {
   init(time: Timestamp) { self.time = time }
 
   /// The directory and the name of a deleted file. Those of a former version are the file's: the ones that
-  /// were seen, if they still lead to it, or those that it lost.
+  /// were seen, if they still lead to it, or those that it lost. The file may have come back, under another
+  /// name too, since it was seen.
   static func place(
     of index: InodeIndex, _ former: FormerPlace, _ seen: DeletedFile.NamedPlace?,
     _ catalog: borrowing Catalog
@@ -155,6 +168,7 @@ struct Restoring {
     {
       return (place.directory, name)
     }
+    if let seen { return (seen.directory, seen.name) }
     return (.root, FileName(known: Array("restored \(former.directory.rawValue)".utf8)))
   }
 
@@ -166,15 +180,26 @@ struct Restoring {
     let name = Restoring.freeName(wanted, in: directory, catalog)
     isRenamed = name != wanted
     give(name, in: directory, to: file, &catalog)
-    catalog.update(file) { $0.changed = time }
+    arrive(file, name, in: directory, &catalog)
+    let root = catalog.index(of: .root)
+    path = FileSystem.text((root.map { catalog.names(from: $0, to: directory) } ?? []) + [name])
+  }
+
+  /// A file has come back under a name. A photo gets a thumbnail, also if its last one was removed: whoever
+  /// removes an album may remove Thumb first.
+  mutating func arrive(
+    _ file: InodeIndex, _ name: FileName, in directory: InodeIndex, _ catalog: inout Catalog
+  ) {
+    catalog.update(file) { state in
+      state.changed = time
+      if state.thumbnailState == .removed { state.setThumbnail(.none) }
+    }
     if Zone(of: directory, in: catalog).isThumb {
       ThumbView.giveUpThumbnail(for: name, in: directory, &catalog)
     }
     if PhotoRules.becomePhoto(file, name, in: directory, time: time, &catalog) {
       due = catalog.state(file).number
     }
-    let root = catalog.index(of: .root)
-    path = FileSystem.text((root.map { catalog.names(from: $0, to: directory) } ?? []) + [name])
   }
 
   /// Finds the directory of a deleted file, and brings it back with all above it that are gone.
@@ -202,23 +227,32 @@ struct Restoring {
     return found
   }
 
-  /// Names a directory again. If there is one of its name, that one takes its place; where the rules of
-  /// albums do not permit it any more, a new one does.
+  /// Names a directory again. If there is one of its name, or of the name that it would get, that one takes
+  /// its place. A new one does where the rules of albums do not permit it any more, and while the kernel
+  /// knows it: for the kernel, a directory that was removed is dead.
   mutating func bringBack(
     _ directory: InodeIndex, _ wanted: FileName, in parent: InodeIndex, _ catalog: inout Catalog
   ) -> InodeIndex {
-    if let there = catalog.child(wanted, of: parent), catalog.state(there).isDirectory {
-      return there
-    }
+    if let there = Restoring.directory(wanted, in: parent, catalog) { return there }
     let name = Restoring.freeName(wanted, in: parent, catalog)
-    if Restoring.allows(directory, name, in: parent, catalog) {
+    if !catalog.isReferenced(directory), Restoring.allows(directory, name, in: parent, catalog) {
       give(name, in: parent, to: directory, &catalog)
       return directory
     }
-    let state = catalog.state(directory)
+    return make(name, like: directory, in: parent, &catalog)
+  }
+
+  /// Makes a directory with the owner, mode and attributes of another one.
+  mutating func make(
+    _ name: FileName, like model: InodeIndex, in parent: InodeIndex, _ catalog: inout Catalog
+  ) -> InodeIndex {
+    let state = catalog.state(model)
     let made = Creation.makeDirectory(
       name, state.permissions, for: Caller(user: state.owner, group: state.group), in: parent,
       time: time, &catalog)
+    for attribute in catalog.attributeNames(of: model) {
+      catalog.setAttribute(attribute, of: made, to: catalog.attribute(attribute, of: model))
+    }
     recordChange(name, in: parent, catalog)
     return made
   }
@@ -248,6 +282,18 @@ struct Restoring {
     let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }
     changes.append(
       .name(name, in: catalog.state(directory).number, album: album, isThere: true))
+  }
+
+  /// The directory that has a name, or the first one of those that it would get where others are taken.
+  static func directory(
+    _ name: FileName, in parent: InodeIndex, _ catalog: borrowing Catalog
+  ) -> InodeIndex? {
+    var attempt = 0
+    while let there = catalog.child(candidate(name, attempt), of: parent) {
+      if catalog.state(there).isDirectory { return there }
+      attempt += 1
+    }
+    return nil
   }
 
   /// The name, or if something has it, one with a note before the extension.

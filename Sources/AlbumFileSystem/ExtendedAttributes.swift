@@ -23,7 +23,8 @@ extension FileSystem {
       let index = try InodeIndex(inode, in: catalog)
       let isThere =
         catalog.attribute(name, of: index) != nil
-        || PhotoAttributes.derived(name, of: index, catalog) != nil
+        || PhotoAttributes.derived(
+          name, of: index, thumbnail: catalog.thumbnail(of: index), catalog) != nil
       if mode.create && isThere { throw FSError(.exists) }
       if mode.replace && !isThere { throw FSError(.noAttribute) }
       let listed = catalog.attributeNames(of: index).reduce(0) { $0 + $1.count + 1 }
@@ -53,12 +54,14 @@ extension FileSystem {
   {
     try checkAttribute(name)
     return try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
-      let index = try InodeIndex(shown: node(inode), in: catalog, of: past)
+      let shown = try ShownInode(node(inode), in: catalog, of: past)
+      let state = shown.state(in: catalog)
       let value =
-        Cover.isCover(name, of: index, catalog)
-        ? Cover.name(of: index, catalog)?.bytes
-        : AccessControl.value(name, of: index, catalog)
-          ?? PhotoAttributes.derived(name, of: index, catalog)
+        Cover.isCover(name, of: state, catalog)
+        ? Cover.name(of: shown, catalog)?.bytes
+        : AccessControl.value(name, of: state, catalog)
+          ?? PhotoAttributes.derived(
+            name, of: state, thumbnail: shown.thumbnail(in: catalog), catalog)
       if let value { return value }
       // `ls -l` asks for the label of each file until it learns that the file system has no labels.
       let hasNone = name == Catalog.securityLabel && !catalog.hasSecurityLabels
@@ -69,7 +72,7 @@ extension FileSystem {
   package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [[UInt8]] in
       if node(inode) == PastNodes.list { return [] }
-      let index = try InodeIndex(shown: node(inode), in: catalog, of: past)
+      let index = try ShownInode(node(inode), in: catalog, of: past).state(in: catalog)
       // Not those that come from the picture: rsync would copy them, or remove them, for ever.
       return catalog.attributeNames(of: index).filter(PhotoAttributes.isShown)
     }
@@ -88,7 +91,9 @@ extension FileSystem {
       if catalog.attribute(name, of: index) == nil {
         // Removing an ACL that the inode does not have succeeds, as on other file systems. Removing a value
         // that comes from the picture succeeds too: rsync removes what the source does not have.
-        let isDerived = PhotoAttributes.derived(name, of: index, catalog) != nil
+        let isDerived =
+          PhotoAttributes.derived(
+            name, of: index, thumbnail: catalog.thumbnail(of: index), catalog) != nil
         if AccessControl.isName(name) || isDerived { return (false, nil) }
         throw FSError(.noAttribute)
       }

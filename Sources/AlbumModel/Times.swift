@@ -123,15 +123,17 @@ extension Duration {
   /// Within what 64 bits hold of seconds: beyond that, `components` traps.
   fileprivate var bounded: Duration { min(max(self, .seconds(Int64.min)), .seconds(Int64.max)) }
 
-  /// At most what 64 bits hold: 292 years.
-  package var nanoseconds: Int64 {
+  /// Each of these is at most half of what 64 bits hold; of nanoseconds that is 146 years.
+  package var nanoseconds: Int64 { count(perSecond: 1_000_000_000) }
+
+  package var milliseconds: Int64 { count(perSecond: 1000) }
+
+  package var microseconds: Int64 { count(perSecond: 1_000_000) }
+
+  private func count(perSecond units: Int64) -> Int64 {
     let (seconds, attoseconds) = bounded.components
-    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (whole, overflows) = seconds.multipliedReportingOverflow(by: units)
     if overflows { return seconds < 0 ? .min / 2 : .max / 2 }
-    return whole.saturatingAdd(attoseconds / 1_000_000_000)
+    return whole.saturatingAdd(attoseconds / (1_000_000_000_000_000_000 / units))
   }
-
-  package var milliseconds: Int64 { nanoseconds / 1_000_000 }
-
-  package var microseconds: Int64 { nanoseconds / 1000 }
 }

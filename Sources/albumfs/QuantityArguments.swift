@@ -88,9 +88,15 @@ struct MomentArgument: ExpressibleByArgument, Equatable {
     else { return nil }
     let parts = found.output
     let number = { (part: Substring?) in part.flatMap { Int($0) } ?? 0 }
+    // The C library takes 25:00 for an hour of the next day.
+    guard
+      let local = CaptureTime(
+        year: number(parts.1), month: number(parts.2), dayOfMonth: number(parts.3),
+        hour: number(parts.4), minute: number(parts.5), second: number(parts.6))
+    else { return nil }
     return SystemClock.seconds(
-      year: number(parts.1), month: number(parts.2), day: number(parts.3), hour: number(parts.4),
-      minute: number(parts.5), second: number(parts.6))
+      year: local.year, month: local.month, day: local.dayOfMonth, hour: local.hour,
+      minute: local.minute, second: local.second)
   }
 }
 

@@ -1,4 +1,5 @@
 import AlbumFileSystem
+import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
 import Testing
@@ -204,6 +205,47 @@ struct DeletedFileTests {
     #expect(try space.text("Moved/Photo/c.jpg") == "c")
   }
 
+  /// A shell stands in the album, or a program has one of its photos open. The kernel takes a directory that
+  /// was removed for dead.
+  @Test func anAlbumThatWasInUseWhenItWasRemovedComesBackUsable() throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip", mode: 0o750)
+    try space.mkdir("Trip/Photo/day", mode: 0o700)
+    let attribute = Array("user.x".utf8)
+    for path in ["Trip", "Trip/Photo/day"] {
+      try space.fileSystem.setExtendedAttribute(
+        attribute, to: [9], of: space.number(path), mode: AttributeMode())
+    }
+    for name in ["a", "b"] { try space.write(name, to: "Trip/Photo/day/\(name).jpg") }
+    let paths = ["Trip", "Trip/Photo", "Trip/Photo/day"]
+    let held = try paths.map { try space.lookup($0) }
+    try space.removeAll("Trip")
+    for file in space.deleted { _ = try space.fileSystem.restoreDeleted(file) }
+    for (path, dead) in zip(paths, held) {
+      #expect(try space.number(path) != dead.attributes.inode, "\(path)")
+    }
+    #expect(try space.text("Trip/Photo/day/a.jpg") == "a")
+    #expect(try space.text("Trip/Photo/day/b.jpg") == "b")
+    #expect(try space.list("") == ["Trip"])
+    #expect(try space.status("Trip").permissions == 0o750)
+    #expect(try space.status("Trip/Photo/day").permissions == 0o700)
+    for path in ["Trip", "Trip/Photo/day"] {
+      #expect(try space.fileSystem.extendedAttribute(attribute, of: space.number(path)) == [9])
+    }
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func filesOfAFolderWhoseNameIsTakenComeBackInOneFolder() throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    for number in 0..<5 { try space.write("\(number)", to: "Trip/Photo/\(number).jpg") }
+    try space.removeAll("Trip/Photo")
+    try space.write("a file", to: "Trip/Photo")
+    for file in space.deleted { _ = try space.fileSystem.restoreDeleted(file) }
+    #expect(try space.list("Trip/Photo (restored)").filter { $0.hasSuffix(".jpg") }.count == 5)
+    #expect(try space.list("Trip").filter { $0.contains("restored") } == ["Photo (restored)"])
+  }
+
   @Test func onlyTheLastNameCountsAndOnlyWhatHasContentStays() throws {
     let space = try TestSpace()
     try space.mkdir(".p")
@@ -245,6 +287,144 @@ struct DeletedFileTests {
     file.release()
     try space.restore(".p/a")
     #expect(try space.text(".p/a") == "Content")
+  }
+
+  /// A program keeps a photo open, removes it, and writes other bytes into it.
+  @Test(arguments: [false, true]) func whatAFileHeldWhenItWasRemovedComesBack(
+    _ wasOverwrittenBefore: Bool
+  ) throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    if wasOverwrittenBefore { try space.write("an older picture", to: "Trip/Photo/a.jpg") }
+    try space.write("the picture", to: "Trip/Photo/a.jpg")
+    space.clock.advance(seconds: 5)
+    let file = try space.open("Trip/Photo/a.jpg", writes: true)
+    try space.unlink("Trip/Photo/a.jpg")
+    for content in ["garbage", "more garbage"] {
+      var change = AttributeChange()
+      change.size = 0
+      _ = try space.fileSystem.change(change, of: file.inode)
+      try file.put(Array(content.utf8), at: 0)
+      try file.flush()
+    }
+    file.release()
+    try space.remount()
+    var texts: Set<String> = []
+    for file in space.deleted {
+      let restored = try space.fileSystem.restoreDeleted(file)
+      let path = String(decoding: restored.path, as: UTF8.self)
+      #expect(path.hasPrefix("Trip/Photo/a"))
+      texts.insert(try space.text(path))
+    }
+    let older: Set = wasOverwrittenBefore ? ["an older picture"] : []
+    #expect(texts == older.union(["the picture", "more garbage"]))
+    #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
+  }
+
+  /// A program writes a longer text over a file and cuts it at its end. The kernel tells the new size first.
+  @Test(arguments: [1, 100, 4096, 5000, 9000], [false, true])
+  func aFileThatIsOverwrittenWithMoreComesBackAsItWas(_ size: Int, _ tellsSizeFirst: Bool) throws {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    let original = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    try space.write(original, to: ".p/a")
+    let new = [UInt8](repeating: 7, count: 12_000)
+    let file = try space.open(".p/a", writes: true)
+    var change = AttributeChange()
+    change.size = 12_000
+    if tellsSizeFirst { _ = try space.fileSystem.change(change, of: file.inode) }
+    try file.put(new, at: 0)
+    if !tellsSizeFirst { _ = try space.fileSystem.change(change, of: file.inode) }
+    try file.flush()
+    file.release()
+    #expect(try space.read(".p/a") == new)
+    #expect(space.deleted.map(\.size) == [Int64(size)])
+    try space.remount()
+    #expect(try space.read(space.restore(".p/a")) == original)
+    #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
+  }
+
+  /// A zip file gets a new directory at its end: the kernel writes the last page and what follows it.
+  @Test(arguments: [10_000, 140_000, 300], [true, false])
+  func onlyAnEndThatChangesKeepsAVersion(_ size: Int, _ changesEnd: Bool) throws {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    let original = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    try space.write(original, to: ".p/a")
+    let page = size - size % 4096
+    var new = Array(original[page...]) + [UInt8](repeating: 7, count: 200_000)
+    if changesEnd { new[size - page - 1] ^= 1 }
+    let file = try space.open(".p/a", writes: true)
+    try file.put(new, at: Int64(page))
+    try file.flush()
+    file.release()
+    #expect(try space.read(".p/a") == original[..<page] + new)
+    #expect(space.deleted.count == (changesEnd ? 1 : 0))
+    if changesEnd { #expect(try space.read(space.restore(".p/a")) == original) }
+  }
+
+  /// The kernel tells the time of a write before the daemon has all of its bytes.
+  @Test func anOverwrittenFileComesBackWithTheTimeThatItHad() throws {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    try space.write("the original", to: ".p/a")
+    space.clock.advance(seconds: 100)
+    let original = try space.status(".p/a")
+    let file = try space.open(".p/a", writes: true)
+    try file.put(Array("encrypted".utf8), at: 0)
+    var change = AttributeChange()
+    change.modified = .now
+    _ = try space.fileSystem.change(change, of: original.inode)
+    try file.flush()
+    file.release()
+    #expect(try space.status(".p/a").modified != original.modified)
+    #expect(try space.status(space.restore(".p/a")).modified == original.modified)
+    let point = try #require(space.space.points.first)
+    let list = try space.fileSystem.lookup(FileSystem.pastName, in: .root)
+    var entry = try space.fileSystem.lookup(point.name, in: list.attributes.inode)
+    for name in [".p", "a"] {
+      entry = try space.fileSystem.lookup(FileName(name), in: entry.attributes.inode)
+    }
+    #expect(entry.attributes.modified == original.modified)
+  }
+
+  /// `rsync --delete` and `rm -r` may remove Thumb before the photos.
+  @Test func aPhotoComesBackWithAThumbnailAlsoIfThatWasRemovedFirst() throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    try space.write("picture", to: "Trip/Photo/a.jpg")
+    try space.makeThumbnails()
+    try space.unlink("Trip/Thumb/a.jpg")
+    try space.removeAll("Trip/Photo")
+    let point = try #require(space.space.points.first)
+    try space.restore("Trip/Photo/a.jpg")
+    try space.makeThumbnails()
+    #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of picture")
+
+    try space.unlink("Trip/Thumb/a.jpg")
+    try space.unlink("Trip/Photo/a.jpg")
+    _ = try space.fileSystem.restore(Array("Trip".utf8), at: point.number)
+    try space.makeThumbnails()
+    #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of picture")
+  }
+
+  /// A program empties a file and removes it. The file may come back before its former content does.
+  @Test(arguments: [false, true]) func aFormerVersionOfARemovedFileComesBackBesideIt(
+    _ versionFirst: Bool
+  ) throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    try space.write("picture", to: "Trip/Photo/a.jpg")
+    try space.write("other", to: "Trip/Photo/a.jpg")
+    try space.unlink("Trip/Photo/a.jpg")
+    let files = space.deleted
+    #expect(files.map(\.cause) == [.removed, .overwritten])
+    var paths: [String] = []
+    for file in versionFirst ? files.reversed() : files {
+      paths.append(String(decoding: try space.fileSystem.restoreDeleted(file).path, as: UTF8.self))
+    }
+    #expect(paths == ["Trip/Photo/a.jpg", "Trip/Photo/a (restored).jpg"])
+    #expect(try Set(paths.map { try space.text($0) }) == ["picture", "other"])
   }
 
   @Test func deletedFilesDoNotCountAsFiles() throws {

@@ -233,6 +233,81 @@ struct PastTests {
     #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
   }
 
+  /// What the user sees of an album in a snapshot does not follow the album of today.
+  @Test func anAlbumInThePastKeepsItsCoverAndItsFacts() throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    for name in ["a.jpg", "b.jpg"] { try space.write("picture \(name)", to: "Trip/Photo/\(name)") }
+    try space.makeThumbnails()
+    let cover = Array("user.albumfs.cover".utf8)
+    let dimensions = Array("user.albumfs.dimensions".utf8)
+    try space.fileSystem.setExtendedAttribute(
+      cover, to: Array("b.jpg".utf8), of: space.number("Trip"), mode: AttributeMode())
+    let moment = space.space.removalMoment(space.clock.clock.now())
+    let point = space.space.makePoint(try FileName("then"), at: moment)
+    let list = try space.fileSystem.lookup(FileSystem.pastName, in: .root)
+    let root = try space.fileSystem.lookup(try FileName("then"), in: list.attributes.inode)
+    let trip = try space.fileSystem.lookup(try FileName("Trip"), in: root.attributes.inode)
+    let folder = try space.fileSystem.lookup(try FileName("Photo"), in: trip.attributes.inode)
+    let photo = try space.fileSystem.lookup(try FileName("b.jpg"), in: folder.attributes.inode)
+    func get(_ name: [UInt8], of entry: Entry) throws -> String {
+      let value = try space.fileSystem.extendedAttribute(name, of: entry.attributes.inode)
+      return String(decoding: value, as: UTF8.self)
+    }
+    #expect(try get(cover, of: trip) == "b.jpg")
+    #expect(try get(dimensions, of: photo) == "1x1")
+    try space.rename("Trip/Photo/b.jpg", "Trip/Photo/c.jpg")
+    try space.write("another picture", to: "Trip/Photo/c.jpg")
+    #expect(try get(cover, of: trip) == "b.jpg")
+    #expect(try get(dimensions, of: photo) == "1x1")
+    try space.removeAll("Trip")
+    #expect(try get(cover, of: trip) == "b.jpg")
+    #expect(try get(dimensions, of: photo) == "1x1")
+    _ = point
+  }
+
+  /// The folder itself comes back, or one that is made after it where it has moved.
+  @Test(arguments: [false, true]) func aFolderComesBackWithItsTimesAndAttributes(
+    _ hasMoved: Bool
+  ) throws {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    try space.mkdir(".p/old", mode: 0o700)
+    try space.mkdir(".p/old/deep")
+    try space.write("text", to: ".p/old/deep/a")
+    try space.fileSystem.setExtendedAttribute(
+      Array("user.x".utf8), to: [4], of: space.number(".p/old"), mode: AttributeMode())
+    let times = try [".p/old", ".p/old/deep"].map { try space.status($0).modified }
+    space.clock.advance(seconds: 100)
+    let moment = space.space.removalMoment(space.clock.clock.now())
+    let point = space.space.makePoint(try FileName("then"), at: moment)
+    if hasMoved { try space.rename(".p/old", ".p/moved") } else { try space.removeAll(".p/old") }
+    space.clock.advance(seconds: 100)
+    _ = try space.fileSystem.restore(Array(".p/old".utf8), at: point.number)
+    #expect(try space.text(".p/old/deep/a") == "text")
+    #expect(try [".p/old", ".p/old/deep"].map { try space.status($0).modified } == times)
+    #expect(try space.status(".p/old").permissions == 0o700)
+    #expect(
+      try space.fileSystem.extendedAttribute(Array("user.x".utf8), of: space.number(".p/old"))
+        == [4])
+  }
+
+  @Test(arguments: [false, true]) func aFolderWhoseNameIsTakenComesBackOnce(_ hasMoved: Bool) throws
+  {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    try space.mkdir(".p/old")
+    try space.write("text", to: ".p/old/a")
+    let moment = space.space.removalMoment(space.clock.clock.now())
+    let point = space.space.makePoint(try FileName("then"), at: moment)
+    if hasMoved { try space.rename(".p/old", ".p/moved") } else { try space.removeAll(".p/old") }
+    try space.write("a file", to: ".p/old")
+    #expect(try space.fileSystem.restore([], at: point.number).count == 1)
+    #expect(try space.fileSystem.restore([], at: point.number).count == 0)
+    #expect(try space.text(".p/old (restored)/a") == "text")
+    #expect(try space.list(".p").filter { $0.contains("restored") } == ["old (restored)"])
+  }
+
   // MARK: Read-only and hidden
 
   @Test func thePastIsHiddenAndCannotBeChanged() throws {
@@ -281,8 +356,12 @@ struct PastTests {
     #expect(points.find(HistoryPoint.name(of: point.wall.seconds)) == point)
     #expect(points.find(HistoryPoint.name(of: point.wall.seconds + 1)) == nil)
     #expect(points.find(try FileName("2026-13-01T00.00.00Z")) == nil)
+    #expect(points.find(try FileName("2026-02-30T00.00.00Z")) == nil)
     #expect(HistoryPoint.name(of: 1_795_687_200).display == "2026-11-26T10.00.00Z")
-    for text in [".a", "a:b", "a*", "a.", "2026-11-26T10.00.00Z", "tab\t"] {
+    for text in [
+      ".a", "a:b", "a*", "a.", "2026-11-26T10.00.00Z", "2026-11-26", "2026-11-26T10.00", "1h", "30",
+      "tab\t",
+    ] {
       #expect(!HistoryPoint.isLabel(try FileName(text)), "\(text)")
     }
     #expect(HistoryPoint.isLabel(try FileName("Vor dem Sortieren")))

@@ -57,6 +57,15 @@ struct TimestampTests {
     }
   }
 
+  @Test func `centuries have as many milliseconds as they have`() {
+    let centuries = Duration.seconds(400 * 365 * 86_400)
+    #expect(centuries.milliseconds == 12_614_400_000_000)
+    #expect(centuries.microseconds == 12_614_400_000_000_000)
+    #expect((Duration.zero - centuries).milliseconds == -12_614_400_000_000)
+    #expect(Duration.milliseconds(Int64.max / 4).milliseconds == .max / 4)
+    #expect(Duration.nanoseconds(1_999_999).milliseconds == 1)
+  }
+
   @Test func noNumberOfAnyClockTraps() {
     let numbers = [
       Int64.min, .min + 1, -1 << 40, -9_223_372_037, -9_214_364_801, -1, 0, 1, 999_999_999,

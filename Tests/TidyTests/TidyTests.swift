@@ -153,15 +153,15 @@ struct TidyTests {
         "AlbumFileSystem/",
         [
           "Albums/ThumbnailWork", "Content/ChunkBuffer", "Content/ContentReading",
-          "Content/DirtyChunks", "Content/FileContent", "Content/Joining", "OpenFile",
+          "Content/DirtyChunks", "Content/FileContent", "Content/Joining", "Content/VersionKeeping",
+          "OpenFile",
         ]
       ),
       // Pictures on their way to the decoder, and its socket.
       ("FileKinds/", ["ImageKind"]),
       ("ThumbnailProtocol/", ["ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
-      ("Fetching/", ["FetchProcess"]),
-      ("ObjectStores/", ["Reading/ObjectDirectory", "S3/RemoteProcess"]),
+      ("ObjectStores/", ["Reading/ObjectDirectory"]),
       ("SystemCallFilter/", ["SystemCallFilter"]),
       ("VideoPosters/", ["LibAV"]),
       ("Thumbnails/", ["Attempt", "LongAttempts", "PictureBuffer", "Worker", "WorkerThread"]),

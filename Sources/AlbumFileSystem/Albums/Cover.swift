@@ -14,10 +14,10 @@ enum Cover {
     attribute == Cover.attribute && catalog.state(index).marks.contains(.album)
   }
 
-  /// The name of the photo that represents an album; nil if it has none.
-  static func name(of album: InodeIndex, _ catalog: borrowing Catalog) -> FileName? {
-    if let value = catalog.attribute(Cover.attribute, of: album), let name = try? FileName(value),
-      PhotoRules.isPhoto(name, of: album, catalog)
+  /// The name of the photo that represents an album, as it is or was; nil if it has none.
+  static func name(of album: ShownInode, _ catalog: borrowing Catalog) -> FileName? {
+    if let value = catalog.attribute(Cover.attribute, of: album.state(in: catalog)),
+      let name = try? FileName(value), PhotoRules.isPhoto(name, of: album, catalog)
     {
       return name
     }
@@ -32,20 +32,19 @@ enum Cover {
     guard let name = try? FileName(value) else {
       throw FSError(.invalid, "a cover is the name of a photo")
     }
+    let album = ShownInode(album)
     if !PhotoRules.isPhoto(name, of: album, catalog), firstPhoto(of: album, catalog) != nil {
       throw FSError(.invalid, "the album has no photo of that name")
     }
   }
 
-  private static func firstPhoto(of album: InodeIndex, _ catalog: borrowing Catalog) -> FileName? {
+  private static func firstPhoto(of album: ShownInode, _ catalog: borrowing Catalog) -> FileName? {
     var first: FileName?
-    for folder in [AlbumRules.photoDirectory(of: album, catalog), album] {
-      guard let folder else { continue }
-      catalog.forEachEntry(of: folder) { name, child, _ in
+    for folder in [album.photoDirectory(in: catalog), album] {
+      folder?.forEachEntry(in: catalog) { name, child in
         if !name.isHidden, catalog.state(child).kind == .regular, first.map({ name < $0 }) ?? true {
           first = name
         }
-        return true
       }
     }
     return first

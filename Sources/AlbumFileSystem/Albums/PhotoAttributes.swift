@@ -53,16 +53,18 @@ enum PhotoAttributes {
   }
 
   /// The value that the thumbnailer found, or that is put together; nil if there is none.
-  static func derived(_ name: [UInt8], of index: InodeIndex, _ catalog: borrowing Catalog)
-    -> [UInt8]?
-  {
-    if name == all { return everything(of: index, catalog) }
-    return found.contains(name) ? facts(of: index, catalog)?.value(name) : nil
+  static func derived(
+    _ name: [UInt8], of index: InodeIndex, thumbnail: InodeIndex?, _ catalog: borrowing Catalog
+  ) -> [UInt8]? {
+    let known: PictureFacts? = if let thumbnail { facts(in: thumbnail, catalog) } else { nil }
+    if name == all { return everything(of: index, known, catalog) }
+    return found.contains(name) ? known?.value(name) : nil
   }
 
-  private static func everything(of index: InodeIndex, _ catalog: borrowing Catalog) -> [UInt8]? {
+  private static func everything(
+    of index: InodeIndex, _ facts: PictureFacts?, _ catalog: borrowing Catalog
+  ) -> [UInt8]? {
     if catalog.state(index).kind != .regular { return nil }
-    let facts = facts(of: index, catalog)
     return KnownFacts.value { name in
       let name = prefix + Array(name.utf8)
       return catalog.attribute(name, of: index) ?? facts?.value(name)
@@ -129,10 +131,13 @@ enum PhotoAttributes {
   }
 
   private static func facts(of photo: InodeIndex, _ catalog: borrowing Catalog) -> PictureFacts? {
-    guard let thumbnail = catalog.thumbnail(of: photo),
-      let stored = catalog.attribute(StoredFacts.attribute, of: thumbnail)
-    else { return nil }
-    return StoredFacts.decode(stored)
+    guard let thumbnail = catalog.thumbnail(of: photo) else { return nil }
+    return facts(in: thumbnail, catalog)
+  }
+
+  private static func facts(in thumbnail: InodeIndex, _ catalog: borrowing Catalog) -> PictureFacts?
+  {
+    catalog.attribute(StoredFacts.attribute, of: thumbnail).flatMap { StoredFacts.decode($0) }
   }
 }
 

@@ -86,11 +86,11 @@ enum PhotoRules {
   }
 
   /// True if this name is a photo of the album, and so a possible cover.
-  static func isPhoto(_ name: FileName, of album: InodeIndex, _ catalog: borrowing Catalog) -> Bool
+  static func isPhoto(_ name: FileName, of album: ShownInode, _ catalog: borrowing Catalog) -> Bool
   {
     if name.isHidden { return false }
-    for folder in [AlbumRules.photoDirectory(of: album, catalog), album] {
-      if let folder, let child = catalog.child(name, of: folder),
+    for folder in [album.photoDirectory(in: catalog), album] {
+      if let child = folder?.child(name, in: catalog),
         catalog.state(child).kind == .regular
       {
         return true

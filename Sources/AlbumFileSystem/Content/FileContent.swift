@@ -38,8 +38,15 @@ final class FileContent: Sendable {
     var epoch: UInt64 = 0
     /// True if bytes were refused or discarded. The kernel's pages may still show them.
     var hasLost = false
+    /// The file before the first change since the first handle was opened, or since a change that kept no
+    /// version though it was due none. The kernel may tell a new size or time before the bytes.
+    var former: FormerState?
+    /// True if the last page of that held other bytes than those that were written over it.
+    var changesEnd = false
     /// True if a former version was kept since the first handle was opened.
     var hasVersion = false
+    /// True if one was kept since the file lost its last name.
+    var hasVersionOfDeleted = false
 
     init(size: Int64, space: Space) {
       self.size = size
@@ -58,8 +65,8 @@ final class FileContent: Sendable {
   let owed = OwedCommit()
   private let pool: ChunkPool
   private let help: SealingHelp
-  private let clock: FileSystemClock
-  private let pace: VersionPace
+  let clock: FileSystemClock
+  let pace: VersionPace
   /// Never held while sealing or reading records.
   let monitor: Monitor<State>
 
@@ -99,6 +106,7 @@ final class FileContent: Sendable {
     if Int64(bytes.count) > Int64.max - offset { throw FSError(.tooBig) }
     try retryFailed()
     if pool.isOverfull { waitForOthers() }
+    unsafe compareEnd(with: bytes, at: offset)
     var done = 0
     var leaving: [Handover] = []
     while done < bytes.count {
@@ -150,6 +158,7 @@ final class FileContent: Sendable {
     if state.isChanged { return }
     state.isChanged = true
     state.changedAt = clock.monotonic()
+    recordFormer(&state)
     space.stir()
   }
 
@@ -293,14 +302,12 @@ final class FileContent: Sendable {
     let ready = state.pending.take(below: limit >= state.size ? .max : limit)
     let size = min(limit, state.size)
     let first = ready.first?.offset ?? .max
-    let moment = versionMoment(state)
-    let keepsVersion = space.change { catalog in
-      let keepsVersion = keepVersion(from: first, size: size, at: moment, &catalog)
+    let moment = space.removalMoment(clock.now())
+    space.change { catalog in
+      keepVersion(from: first, size: size, at: moment, &state, &catalog)
       catalog.placeExtents(ready, of: index)
       PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
-      return keepsVersion
     }
-    if keepsVersion { recordVersion(&state) }
     state.isChanged = !isAll
     state.changedAt = clock.monotonic()
   }
@@ -352,20 +359,19 @@ final class FileContent: Sendable {
     to size: Int64, also: (inout Catalog) -> Void
   ) throws(FSError) {
     try whenClean { (state) throws(FSError) in
+      recordFormer(&state)
       if size < state.size { state.epoch += 1 }
       let former = state.size
       state.size = size
-      let moment = versionMoment(state)
-      let keepsVersion = space.change { catalog in
-        let keepsVersion = keepVersion(from: size, size: size, at: moment, &catalog)
+      let moment = space.removalMoment(clock.now())
+      space.change { catalog in
+        keepVersion(from: size, size: size, at: moment, &state, &catalog)
         if size < former { catalog.replaceExtents(of: index, from: size, to: .max, with: []) }
         if size != former {
           PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         }
         also(&catalog)
-        return keepsVersion
       }
-      if keepsVersion { recordVersion(&state) }
     }
     try frameIfCrowded()
   }
@@ -375,72 +381,17 @@ final class FileContent: Sendable {
     from first: Int64, _ body: (inout Catalog, _ size: Int64) throws(FSError) -> Int64
   ) throws(FSError) {
     try whenClean { (state) throws(FSError) in
+      recordFormer(&state)
       let former = state.size
-      let moment = versionMoment(state)
-      var keepsVersion = false
+      let moment = space.removalMoment(clock.now())
       state.size = try space.change { (catalog: inout Catalog) throws(FSError) -> Int64 in
-        keepsVersion = keepVersion(from: first, size: former, at: moment, &catalog)
+        keepVersion(from: first, size: former, at: moment, &state, &catalog)
         let size = try body(&catalog, former)
         PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         return size
       }
-      if keepsVersion { recordVersion(&state) }
     }
     try frameIfCrowded()
-  }
-}
-
-// Former versions: the content before the first change of a complete file since it was opened.
-
-extension FileContent {
-  /// The time for a former version; nil if none is due.
-  private func versionMoment(_ state: borrowing State) -> RemovalMoment? {
-    if state.hasVersion || !pace.isDue(inode, clock.monotonic()) { return nil }
-    return space.removalMoment(clock.now())
-  }
-
-  /// Keeps what the newest point shows. Keeps the content of the catalog as a former version if a change from
-  /// `first` on, after which the file has `size` bytes, loses some of it.
-  private func keepVersion(
-    from first: Int64, size: Int64, at moment: RemovalMoment?, _ catalog: inout Catalog
-  ) -> Bool {
-    defer { catalog.keepState(of: index) }
-    guard let moment, losesContent(from: first, size, of: catalog.state(index).size) else {
-      return false
-    }
-    return catalog.keepVersion(of: index, at: moment)
-  }
-
-  /// Appending loses nothing. The kernel writes whole pages, so it writes stored bytes of the last page again
-  /// when a program appends. In a file of one page, nothing distinguishes that from another content.
-  private func losesContent(from first: Int64, _ size: Int64, of former: Int64) -> Bool {
-    if first >= former { return false }
-    let lastPage = former - former % VersionPace.pageByteCount
-    return size <= former || first < lastPage || lastPage == 0
-  }
-
-  private func recordVersion(_ state: inout State) {
-    state.hasVersion = true
-    pace.record(inode, clock.monotonic())
-  }
-}
-
-/// Lets a file that a program overwrites again and again keep at most one former version a minute. Any
-/// thread.
-final class VersionPace: Sendable {
-  static let pageByteCount = Int64(PageBuffer.pageByteCount)
-  private static let interval = Duration.seconds(60)
-  private let last = Mutex<[InodeNumber: MonotonicTime]>([:], rank: .leaf)
-
-  func isDue(_ file: InodeNumber, _ now: MonotonicTime) -> Bool {
-    last.withLock { last in last[file].map { now - $0 >= VersionPace.interval } ?? true }
-  }
-
-  func record(_ file: InodeNumber, _ now: MonotonicTime) {
-    last.withLock { last in
-      last[file] = now
-      if last.count % 4096 == 0 { last = last.filter { now - $0.value < VersionPace.interval } }
-    }
   }
 }
 

@@ -18,26 +18,23 @@ extension HistoryPoint {
   static func seconds(of name: FileName) -> Int64? {
     let pattern = /(\d{4})-(\d\d)-(\d\d)T(\d\d)\.(\d\d)\.(\d\d)Z/
     guard let found = name.display.wholeMatch(of: pattern)?.output else { return nil }
-    let numbers = [found.1, found.2, found.3, found.4, found.5, found.6].compactMap { Int64($0) }
-    guard numbers.count == 6, (1...12).contains(numbers[1]), (1...31).contains(numbers[2]),
-      numbers[3] < 24, numbers[4] < 60, numbers[5] < 61
-    else { return nil }
-    let days = days(numbers[0], numbers[1], numbers[2])
-    return days * 86_400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
+    let numbers = [found.1, found.2, found.3, found.4, found.5, found.6].compactMap { Int($0) }
+    guard numbers.count == 6 else { return nil }
+    return CaptureTime(
+      year: numbers[0], month: numbers[1], dayOfMonth: numbers[2], hour: numbers[3],
+      minute: numbers[4], second: numbers[5])?.clockSeconds
   }
 
-  /// Days since 1970 of a date of the Gregorian calendar. Years begin in March, so that the leap day is last.
-  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    let shifted = month > 2 ? year : year - 1
-    let ofYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + ofYear - 719_468
+  /// True for what commands take for a time: a date, also with a time of day, or how long ago something was.
+  private static func isTime(_ name: FileName) -> Bool {
+    name.display.wholeMatch(of: /\d+[smhd]?|\d{4}-\d\d-\d\d([T ]\d\d\.\d\d(\.\d\d)?Z?)?/) != nil
   }
 
   /// True for a label that every system accepts as a name, and that looks like no time.
   package static func isLabel(_ name: FileName) -> Bool {
     let forbidden = Set("<>:\"|?*\\".utf8)
     let last = name.bytes.last
-    return !name.isHidden && name.bytes.count <= 100 && seconds(of: name) == nil
+    return !name.isHidden && name.bytes.count <= 100 && !isTime(name)
       && last != UInt8(ascii: ".") && last != UInt8(ascii: " ")
       && !name.bytes.contains { $0 < 32 || $0 == 127 || forbidden.contains($0) }
       && String(validating: name.bytes, as: UTF8.self) != nil

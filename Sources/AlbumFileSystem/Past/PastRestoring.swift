@@ -29,37 +29,77 @@ extension FileSystem {
   package func restore(_ path: [UInt8], at point: InodeNumber) throws(FSError) -> PastRestored {
     try writable()
     var restored = PastRestored()
-    var waiting = try start(path, at: point)
+    var folders = RestoredFolders()
+    var waiting = try start(path, at: point, &folders)
     // A circle is damage, and must not be one here.
     var entered: Set<InodeNumber> = [.root]
     while let next = waiting.popLast() {
-      let time = clock.now()
-      let outcome = try space.change {
-        (catalog: inout Catalog) throws(FSError) -> (PastRestoring, home: InodeNumber?) in
-        var restoring = PastRestoring(time: time, point: point)
-        let home = try restoring.restore(next.name, next.inode, in: next.home, &catalog)
-        return (restoring, home.map { catalog.state($0).number })
-      }
-      report(outcome.0, next.path, &restored)
-      guard let home = outcome.home, entered.insert(next.inode).inserted else { continue }
+      let (restoring, home) = try restore(next, at: point, &folders)
+      report(restoring, next.path, &restored)
+      guard let home, entered.insert(next.inode).inserted else { continue }
       waiting += try wanted(in: next.inode, home: home, next.path, at: point)
       try storing { () throws(StoreError) in try space.commitIfCrowded() }
     }
+    restoreTimes(of: folders, at: point)
     return restored
+  }
+
+  /// The folders that came back, from the root down. All in them has come back with them.
+  private struct RestoredFolders {
+    private var known: Set<InodeNumber> = []
+    private(set) var found: [(home: InodeNumber, past: InodeNumber)] = []
+
+    mutating func add(_ home: InodeNumber, as wanted: Wanted, isNew: Bool) {
+      if !isNew && !known.contains(wanted.home) { return }
+      known.insert(home)
+      found.append((home, wanted.inode))
+    }
+  }
+
+  /// Returns the directory of today, for a directory.
+  private func restore(
+    _ wanted: Wanted, at point: InodeNumber, _ folders: inout RestoredFolders
+  ) throws(FSError) -> (PastRestoring, home: InodeNumber?) {
+    let time = clock.now()
+    let (restoring, home) = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> (PastRestoring, InodeNumber?) in
+      var restoring = PastRestoring(time: time, point: point)
+      let home = try restoring.restore(wanted.name, wanted.inode, in: wanted.home, &catalog)
+      return (restoring, home.map { catalog.state($0).number })
+    }
+    if let home { folders.add(home, as: wanted, isNew: restoring.isNewFolder) }
+    return (restoring, home)
+  }
+
+  /// Gives folders the times that they had, once everything in them is back.
+  private func restoreTimes(of folders: RestoredFolders, at point: InodeNumber) {
+    for (home, past) in folders.found {
+      let isChanged = space.change { catalog in
+        guard let index = catalog.index(of: home),
+          let past = try? InodeIndex(past, at: point, in: catalog)
+        else { return false }
+        let former = catalog.state(catalog.version(of: past, at: point))
+        catalog.update(index) { $0.modified = former.modified }
+        return true
+      }
+      if isChanged { notifyObservers(.attributes(of: home)) }
+    }
   }
 
   private func report(
     _ restoring: PastRestoring, _ path: [UInt8], _ restored: inout PastRestored
   ) {
     for change in restoring.base.changes { notifyObservers(change) }
-    if let photo = restoring.due { considerPhoto(photo) }
+    if let photo = restoring.base.due { considerPhoto(photo) }
     guard let newPath = restoring.newPath else { return }
     restored.count += 1
     if newPath != path { restored.renamed.append((path, newPath)) }
   }
 
   /// The names at a path, from the root down, which come back with what is there.
-  private func start(_ path: [UInt8], at point: InodeNumber) throws(FSError) -> [Wanted] {
+  private func start(
+    _ path: [UInt8], at point: InodeNumber, _ folders: inout RestoredFolders
+  ) throws(FSError) -> [Wanted] {
     let names = path.split(separator: UInt8(ascii: "/")).map(Array.init)
     if names.isEmpty { return try wanted(in: .root, home: .root, [], at: point) }
     var (past, home) = (InodeNumber.root, InodeNumber.root)
@@ -71,7 +111,7 @@ extension FileSystem {
         path: Array(names[...place].joined(separator: [UInt8(ascii: "/")])))
       if place == names.count - 1 { return [wanted] }
       if !isDirectory { throw FSError(.notFound) }
-      home = try ensureFolder(wanted, at: point)
+      home = try ensureFolder(wanted, at: point, &folders)
       past = child
     }
     return []
@@ -87,15 +127,10 @@ extension FileSystem {
     }
   }
 
-  private func ensureFolder(_ wanted: Wanted, at point: InodeNumber) throws(FSError) -> InodeNumber
-  {
-    let time = clock.now()
-    let (restoring, home) = try space.change {
-      (catalog: inout Catalog) throws(FSError) -> (PastRestoring, InodeNumber?) in
-      var restoring = PastRestoring(time: time, point: point)
-      let home = try restoring.restore(wanted.name, wanted.inode, in: wanted.home, &catalog)
-      return (restoring, home.map { catalog.state($0).number })
-    }
+  private func ensureFolder(
+    _ wanted: Wanted, at point: InodeNumber, _ folders: inout RestoredFolders
+  ) throws(FSError) -> InodeNumber {
+    let (restoring, home) = try restore(wanted, at: point, &folders)
     for change in restoring.base.changes { notifyObservers(change) }
     guard let home else { throw FSError(.notFound) }
     return home
@@ -120,8 +155,8 @@ private struct PastRestoring {
   let point: InodeNumber
   /// The path of a file that came back.
   private(set) var newPath: [UInt8]?
-  /// The file, if it needs a thumbnail.
-  private(set) var due: InodeNumber?
+  /// True if a directory was not there.
+  private(set) var isNewFolder = false
 
   init(time: Timestamp, point: InodeNumber) {
     base = Restoring(time: time)
@@ -138,19 +173,13 @@ private struct PastRestoring {
       restore(file: child, name, in: directory, &catalog)
       return nil
     }
-    if let there = catalog.child(name, of: directory), catalog.state(there).isDirectory {
-      return there
-    }
+    if let there = Restoring.directory(name, in: directory, catalog) { return there }
+    isNewFolder = true
     if catalog.state(child).links == 0 {
       return base.bringBack(child, name, in: directory, &catalog)
     }
-    let state = catalog.state(catalog.version(of: child, at: point))
     let free = Restoring.freeName(name, in: directory, catalog)
-    let made = Creation.makeDirectory(
-      free, state.permissions, for: Caller(user: state.owner, group: state.group), in: directory,
-      time: base.time, &catalog)
-    base.recordChange(free, in: directory, catalog)
-    return made
+    return base.make(free, like: catalog.version(of: child, at: point), in: directory, &catalog)
   }
 
   private mutating func restore(
@@ -170,13 +199,7 @@ private struct PastRestoring {
     }
     let free = Restoring.candidate(name, attempt)
     base.give(free, in: directory, to: target, &catalog)
-    catalog.update(target) { $0.changed = base.time }
-    if Zone(of: directory, in: catalog).isThumb {
-      ThumbView.giveUpThumbnail(for: free, in: directory, &catalog)
-    }
-    if PhotoRules.becomePhoto(target, free, in: directory, time: base.time, &catalog) {
-      due = catalog.state(target).number
-    }
+    base.arrive(target, free, in: directory, &catalog)
     newPath = FileSystem.path(of: directory, catalog)
     newPath! += (newPath!.isEmpty ? [] : [UInt8(ascii: "/")]) + free.bytes
   }

@@ -70,20 +70,59 @@ struct PastDirectory {
   }
 }
 
-extension InodeIndex {
-  /// Finds the inode that has the state and the content that a node shows, in the past or now.
-  init(shown inode: InodeNumber, in catalog: borrowing Catalog, of nodes: PastNodes) throws(FSError)
-  {
+/// What a node shows: an inode as it was at a point, or as it is.
+struct ShownInode {
+  var index: InodeIndex
+  var point = InodeNumber.present
+
+  init(_ index: InodeIndex) { self.index = index }
+
+  init(_ inode: InodeNumber, in catalog: borrowing Catalog, of nodes: PastNodes) throws(FSError) {
     if !inode.isPast {
-      self = try InodeIndex(inode, in: catalog)
+      self.init(try InodeIndex(inode, in: catalog))
       return
     }
     guard case .inode(let number, let point) = nodes.node(inode)?.target else {
       throw FSError(.noAttribute)
     }
-    self = catalog.version(of: try InodeIndex(number, at: point, in: catalog), at: point)
+    self.init(try InodeIndex(number, at: point, in: catalog))
+    self.point = point
   }
 
+  /// The inode that holds the state and the content.
+  func state(in catalog: borrowing Catalog) -> InodeIndex { catalog.version(of: index, at: point) }
+
+  func thumbnail(in catalog: borrowing Catalog) -> InodeIndex? {
+    point == .present ? catalog.thumbnail(of: index) : catalog.thumbnail(of: index, at: point)
+  }
+
+  /// What a name in it, as a directory, led to.
+  func child(_ name: FileName, in catalog: borrowing Catalog) -> InodeIndex? {
+    catalog.child(name, of: index, at: point)
+  }
+
+  /// Its Photo, as an album.
+  func photoDirectory(in catalog: borrowing Catalog) -> ShownInode? {
+    guard let child = child(.photo, in: catalog) else { return nil }
+    var folder = self
+    folder.index = child
+    return catalog.state(folder.state(in: catalog)).marks.contains(.photoDirectory) ? folder : nil
+  }
+
+  /// Calls `body` with each name in it, as a directory, and what that led to, in no order.
+  func forEachEntry(
+    in catalog: borrowing Catalog, _ body: (_ name: FileName, _ child: InodeIndex) -> Void
+  ) {
+    catalog.forEachEntry(of: index) { name, child, _ in
+      let former = point == .present ? child : catalog.child(name, of: index, at: point)
+      if let former { body(name, former) }
+      return true
+    }
+    for (name, child) in catalog.changedNames(of: index, since: point) { body(name, child) }
+  }
+}
+
+extension InodeIndex {
   /// Finds an inode that was there at a point. Throws `.stale` if that is gone.
   init(_ inode: InodeNumber, at point: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
     guard catalog.point(point) != nil || point == .present, let index = catalog.index(of: inode)
@@ -198,7 +237,7 @@ extension FileSystem {
   func pastSymlinkTarget(of node: InodeNumber) throws(FSError) -> [UInt8] {
     if case .link(let name) = past.node(node)?.target { return name.bytes }
     return try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
-      let index = try InodeIndex(shown: node, in: catalog, of: past)
+      let index = try ShownInode(node, in: catalog, of: past).state(in: catalog)
       if catalog.state(index).kind != .symlink { throw FSError(.invalid) }
       return catalog.symlinkTarget(index)
     }

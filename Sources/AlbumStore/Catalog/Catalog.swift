@@ -154,6 +154,11 @@ package struct Catalog: ~Copyable, Sendable {
   /// for longer.
   package mutating func pin(_ index: InodeIndex) { inodes[index].pins += 1 }
 
+  /// True while something else than the catalog knows an inode, see `InodeReferences`.
+  package func isReferenced(_ index: InodeIndex) -> Bool {
+    references.contains(inodes[index].state.number)
+  }
+
   /// Takes over the references to inodes of another catalog of the space.
   mutating func takeReferences(of other: borrowing Catalog) { references = other.references }
 

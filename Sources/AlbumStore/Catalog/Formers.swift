@@ -23,6 +23,21 @@ package struct RemovalMoment: Sendable {
   }
 }
 
+/// What a file was before some changes that lost none of its content.
+package struct FormerState: Sendable {
+  package let size: Int64
+  fileprivate let modified: Timestamp
+  fileprivate let changed: Timestamp
+
+  /// nil for an empty file.
+  package init?(_ state: InodeState) {
+    if state.size == 0 { return nil }
+    size = state.size
+    modified = state.modified
+    changed = state.changed
+  }
+}
+
 extension Catalog {
   /// True if deleted files stay for some time.
   package var keepsDeleted: Bool { properties[.keepsDeleted] ?? 1 != 0 }
@@ -144,17 +159,27 @@ extension Catalog {
   /// Files in more pieces, such as databases, keep no former versions.
   static let versionExtentLimit = 8192
 
-  /// Keeps the content of a file that is about to lose some of it. Returns false if it is not kept: the space
-  /// keeps no deleted files, or a program has not finished the file.
-  package mutating func keepVersion(of file: InodeIndex, at moment: RemovalMoment) -> Bool {
-    let state = inodes[file].state
+  /// Keeps the content of a file that is about to lose some of it, a deleted one too: what it was according to
+  /// `former`, if that is known. Returns false if it is not kept: the space keeps no deleted
+  /// files, or a program has not finished the file.
+  package mutating func keepVersion(
+    of file: InodeIndex, as former: FormerState? = nil, at moment: RemovalMoment
+  ) -> Bool {
+    var state = inodes[file].state
+    let isReachable = state.links > 0 || inodes[file].isFormer
     let unfinished: InodeState.Marks = [.beingWritten, .leftOut, .madeThumbnail]
-    guard keepsDeleted, state.kind == .regular, state.size > 0, state.links > 0,
+    guard keepsDeleted, state.kind == .regular, state.size > 0, isReachable,
       state.marks.isDisjoint(with: unfinished), extentCount(of: file) <= Catalog.versionExtentLimit
     else { return false }
     beginDestruction(at: moment)
     extents.steps.permit(16 * extentCount(of: file))
+    let isLonger = former.map { $0.size < state.size } ?? false
+    if let former {
+      state.size = min(state.size, former.size)
+      (state.modified, state.changed) = (former.modified, former.changed)
+    }
     let version = insertVersion(of: state, from: file)
+    if isLonger { replaceExtents(of: version, from: state.size, to: .max, with: []) }
     if let thumbnail = inodes.find(state.thumbnail) { setMadeThumbnail(thumbnail, of: version) }
     setFormer(
       FormerPlace(

@@ -29,6 +29,8 @@ package final class InodeReferences: Sendable {
     }
   }
 
+  func contains(_ inode: InodeNumber) -> Bool { state.withLock { $0.counts[inode] != nil } }
+
   /// Returns true while an inode that has no name any more is to stay. Called with the catalog's lock held.
   func keep(_ inode: InodeNumber) -> Bool {
     state.withLock { state in
