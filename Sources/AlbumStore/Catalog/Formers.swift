@@ -159,8 +159,8 @@ extension Catalog {
   /// Files in more pieces, such as databases, keep no former versions.
   static let versionExtentLimit = 8192
 
-  /// Keeps the content of a file that is about to lose some of it, a deleted one too: what it was according to
-  /// `former`, if that is known. Returns false if it is not kept: the space keeps no deleted
+  /// Keeps the content of a file that is about to lose some of it, a deleted one too: what it was
+  /// according to `former`, if that is known. Returns false if it is not kept: the space keeps no deleted
   /// files, or a program has not finished the file.
   package mutating func keepVersion(
     of file: InodeIndex, as former: FormerState? = nil, at moment: RemovalMoment
