@@ -129,7 +129,9 @@ struct PastTests {
     let left = space.space.read { catalog in
       let kept = catalog.inodes.places.filter { catalog.inodes.occupant($0) != nil }
         .filter { catalog.state(InodeIndex(rawValue: $0)).links == 0 }
-      return (kept.count, catalog.pastNames.count, catalog.pastCounts.count, catalog.formers.count)
+      return (
+        kept.count, catalog.formers.names.count, catalog.pastCounts.count, catalog.formers.count
+      )
     }
     #expect(left == (0, 0, 0, 0), "seed \(random.seed)")
   }

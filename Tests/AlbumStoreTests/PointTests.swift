@@ -47,7 +47,7 @@ struct PointTests {
     time.pass(.seconds(2 * 24 * 3600))
     try expire(space)
     #expect(space.points == [])
-    #expect(space.read { $0.pastNames.count == 0 && $0.inodeCount == 2 })
+    #expect(space.read { $0.formers.names.count == 0 && $0.inodeCount == 2 })
     try space.close()
     let again = try open()
     #expect(again.points == [])
@@ -146,7 +146,7 @@ struct PointTests {
     try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
     replayed.apply(.inodeGone(number))
     _ = replayed.finishReplay()
-    let left = (replayed.points.count, replayed.pastNames.count, replayed.inodeCount)
+    let left = (replayed.points.count, replayed.formers.names.count, replayed.inodeCount)
     #expect(left == (0, 0, 1))
     // The next frame says so, and is not written for that alone.
     let isWritten = replayed.hasChanges
@@ -205,7 +205,7 @@ struct PointTests {
       catalog.removePoints(numbers)
       var place: UInt32? = 0
       while let start = place { place = catalog.prunePast(from: start, limit: 2) }
-      let count = catalog.pastNames.count
+      let count = catalog.formers.names.count
       #expect(count == 0)
     }
   }
