@@ -451,13 +451,13 @@ extension Catalog {
       lines.append("segment \(number.rawValue) live \(account.live) \(account.state)")
     }
     for point in points { lines.append("point \(point)") }
-    for place in 0..<pastNames.upperBound {
-      guard let record = pastNames.occupant(place) else { continue }
+    for place in 0..<formers.names.upperBound {
+      guard let record = formers.names.occupant(place) else { continue }
       let directory = state(InodeIndex(rawValue: record.directory)).number
       let child =
         record.child == .max ? nil : state(InodeIndex(rawValue: record.child)).number
       lines.append(
-        "past \(record.number) \(directory)/\(pastNames.name(of: place)) -> \(String(describing: child))"
+        "past \(record.number) \(directory)/\(formers.names.name(of: place)) -> \(String(describing: child))"
       )
     }
     return lines.sorted()

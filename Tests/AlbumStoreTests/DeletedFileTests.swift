@@ -110,14 +110,77 @@ struct DeletedFileTests {
     }
   }
 
-  /// What a deleted file and a former version cost besides their inodes, and that other inodes pay nothing.
+  /// What a removed file costs while a snapshot shows it, and that a file that stays pays nothing. The count
+  /// of files is one at which the hash tables have just grown.
   @Test func aDeletedFileTakesLittleMemory() {
-    let indexed = MemoryLayout<FormerRecord>.stride + 3 * MemoryLayout<UInt32>.stride
-    #expect(indexed + "IMG_20261126_100211.jpg".utf8.count <= 80)
-    #expect(MemoryLayout<InodeRecord>.stride + MemoryLayout<Extent>.stride + indexed <= 220)
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    let (count, root) = (22_000, catalog.index(of: .root)!)
+    for number in 0..<count {
+      addFile(name("IMG_\(10_000 + number).JPG"), in: root, to: &catalog)
+    }
+    let (empty, inodes) = (catalog.formers.byteCount, catalog.inodeCount)
+    for number in 0..<count {
+      // A fast `rm`.
+      let time = Int64(number) * 20_000
+      catalog.removeEntry(
+        name("IMG_\(10_000 + number).JPG"), in: root,
+        at: RemovalMoment(
+          used: StoreTime(milliseconds: time / 1_000_000), wall: Timestamp(nanoseconds: time)))
+    }
+    let kept = (catalog.points.count, catalog.formers.names.count, catalog.inodeCount)
+    #expect(kept == (1, count, inodes), "nothing but the names went")
+    let taken = catalog.formers.byteCount - empty + catalog.formerBookkeeping
+    #expect(taken <= 80 * count, "\(taken / count) bytes for each removed file")
     #expect(MemoryLayout<InodeRecord>.stride <= 120)
-    // While a point shows it.
-    #expect(MemoryLayout<PastNameRecord>.stride <= 40)
+  }
+
+  /// The same for a former version, which needs an inode and an extent.
+  @Test func aFormerVersionTakesLittleMemory() {
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    let (count, root) = (22_000, catalog.index(of: .root)!)
+    for number in 0..<count { addFile(name("\(number)"), in: root, to: &catalog) }
+    let empty = catalog.memoryOfHistory
+    let moment = RemovalMoment(
+      used: StoreTime(milliseconds: 0), wall: Timestamp(nanoseconds: 0))
+    var kept = 0
+    for number in 0..<count {
+      let file = catalog.child(name("\(number)"), of: root)!
+      if catalog.keepVersion(of: file, at: moment) { kept += 1 }
+    }
+    #expect(kept == count)
+    let taken = catalog.memoryOfHistory - empty + catalog.formerBookkeeping
+    #expect(taken <= 220 * count, "\(taken / count) bytes for each former version")
+  }
+
+  private func addFile(_ name: FileName, in directory: InodeIndex, to catalog: inout Catalog) {
+    let file = catalog.create(
+      kind: .regular, permissions: 0o644, owner: 0, group: 0, time: .init(nanoseconds: 0))
+    catalog.insertEntry(name, in: directory, child: file)
+    catalog.update(file) { $0.size = 10 }
+    catalog.placeExtents(
+      [Extent(offset: 0, length: 10, segment: SegmentNumber(1), grid: 1, skip: 0)], of: file)
+    catalog.unpin(file)
+  }
+
+  private func name(_ text: String) -> FileName { FileName(known: Array(text.utf8)) }
+
+  /// Files that go within one second share the moment, but none takes that of a file that went before a
+  /// snapshot that shows it.
+  @Test func filesThatGoTogetherHaveOneTimeUnlessASnapshotIsBetweenThem() {
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    let root = catalog.index(of: .root)!
+    let times: [Int64] = [100_100, 100_900, 101_000, 101_200]
+    for time in times { addFile(name("\(time)"), in: root, to: &catalog) }
+    let files = times.map { catalog.child(name("\($0)"), of: root)! }
+    for time in times {
+      let moment = RemovalMoment(
+        used: StoreTime(milliseconds: time), wall: Timestamp(nanoseconds: time * 1_000_000))
+      if time == 101_200 { catalog.makePoint(at: moment, label: name("named")) }
+      catalog.removeEntry(name("\(time)"), in: root, at: moment)
+    }
+    var ended: [Int64?] = []
+    for file in files { ended.append(catalog.formerPlace(of: file)?.ended.milliseconds) }
+    #expect(ended == [100_100, 100_100, 101_000, 101_200])
   }
 
   /// A thousand files in an hour are a disaster, and a thousand in a day are work.
@@ -483,4 +546,15 @@ extension Space {
     }
     try commit()
   }
+}
+
+extension Catalog {
+  /// Bytes in the dictionaries with the counts of former places: entries of 8 bytes, at most three eighths to
+  /// three quarters full, and a bit for each.
+  fileprivate var formerBookkeeping: Int {
+    (formerCounts.capacity + pastCounts.capacity) * 4 / 3 * 8
+  }
+
+  /// Bytes in the tables in which a version has a place.
+  fileprivate var memoryOfHistory: Int { formers.byteCount + inodes.byteCount + extents.byteCount }
 }

@@ -66,7 +66,18 @@ def add_to_count(copy: Path, segments: list[str], chance: random.Random) -> Iter
     os.utime(path.parent, ns=(folder.st_atime_ns, folder.st_mtime_ns))
 
 
+@contextlib.contextmanager
+def touch_folder(copy: Path, segments: list[str], chance: random.Random) -> Iterator[None]:
+    """A folder keeps the time at which something was removed from it, as expired history would leave it."""
+    path = (copy / chance.choice(segments)).parent
+    found = path.stat()
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 2_000_000_000))
+    yield
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
 LEAKS = (Leak("a time of one segment that is off by two seconds", timed, shift_time),
+         Leak("a folder that shows when a segment of deleted files went", timed, touch_folder),
          Leak("a pattern in a kilobyte of one segment", flat, write_pattern),
          Leak("a segment that is there twice, and so one too many", flat, add_to_count))
 

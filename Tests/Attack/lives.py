@@ -236,6 +236,8 @@ class Life:
                     self.store.call("compact", "-q", str(top))
             if rng.random() < 0.2:
                 self.change_one(top)
+            if rng.random() < 0.4:
+                self.use_history(top, space)
             if not is_killed and rng.random() < 0.5:
                 # Thumbnails are made when no other program wants the processor, which may be never.
                 self.store.call("sync", "-q", "--timeout", "50", str(top), accept=TIMED_OUT)
@@ -275,6 +277,24 @@ class Life:
         files = self.files(top)
         for path in self.rng.sample(files, int(len(files) * self.rng.uniform(0.1, 0.6))):
             path.unlink()
+
+    def use_history(self, top: Path, space: int) -> None:
+        """Makes or removes a snapshot, purges deleted files, or changes how long they stay: with 0 days they and
+        their snapshots go in the next session that writes.
+        """
+        password = ("--password-file", self.store.password_file(self.passwords[space]))
+        what = self.rng.choice(["create", "remove", "purge", "expire", "keep"])
+        if what == "create":
+            self.number += 1
+            self.store.call("snapshot", "create", "-q", str(top), f"snapshot {self.number}")
+        elif what == "remove":
+            for line in self.store.call("snapshot", "list", str(top)).splitlines()[:1]:
+                self.store.call("snapshot", "remove", "-q", str(top), line.split("\t")[0], *password)
+        elif what == "purge":
+            self.store.call("deleted", "purge", "-q", str(top), "--all", *password)
+        else:
+            days = "0d" if what == "expire" else "30d"
+            self.store.call("history", "-q", str(top), "--keep", days, "--at-least", "0d", *password)
 
     def change_one(self, top: Path) -> None:
         files = self.files(top)

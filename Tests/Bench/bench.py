@@ -6,14 +6,15 @@
     scripts/bench --scaling           sizes 1, 10 and 100, and how the times grow
     scripts/bench --profile write     where the daemon of albumfs spends its time in one row
     scripts/bench --gallery           the rows of the gallery instead; also with --quick
+    scripts/bench --history           what deleted files and snapshots cost; also with --quick
 
 Each round gives every peer a new store and runs all workloads on it, one peer after the other; the next round begins
 with another peer. Where a row says cold, the page cache was dropped before. What was read is compared with what was
 written; a row that fails loses its own cell.
 
 Where to read: workloads.py (the rows), peers.py (the file systems), rounds.py (the order of a run), content.py (what
-is copied), measuring.py (programs under a time limit), report.py and chart.py (the tables). gallery.py has the rows of
-the gallery, gallery_client.py the client, page_times.py what happens in the browser.
+is copied), measuring.py (programs under a time limit), report.py and chart.py (the tables), history.py (what history
+costs). gallery.py has the rows of the gallery, gallery_client.py the client, page_times.py what happens in the browser.
 """
 from __future__ import annotations
 
@@ -36,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import chart
 import content
+import history
 import measuring
 import report
 from content import Sizes
@@ -85,6 +87,8 @@ def parse() -> argparse.Namespace:
                         help="mounts and lists so many files; 100,000 times the size")
     parser.add_argument("--gallery", action="store_true",
                         help="measures the gallery instead; --many is then the number of photos in the large space")
+    parser.add_argument("--history", action="store_true",
+                        help="measures the work with history and without instead; fails above a ratio of 1.03")
     parser.add_argument("--playwright", type=Path, metavar="PYTHON",
                         help="the Python with Playwright for --gallery; scripts/playwright prints it")
     parser.add_argument("--profile", metavar="ROW", help="runs perf on the daemon of albumfs in this row, one round")
@@ -99,6 +103,8 @@ def parse() -> argparse.Namespace:
         parser.error("perf is missing; Debian's package is linux-perf")
     if options.gallery and (not options.playwright or options.scaling or options.profile or options.write):
         parser.error("--gallery needs --playwright, and goes without --scaling, --profile and --write")
+    if options.history and (options.gallery or options.scaling or options.profile or options.write):
+        parser.error("--history goes without --gallery, --scaling, --profile and --write")
     if options.write and not options.chart:
         options.chart = CHART
     options.limit = options.limit or (20 if options.quick else 180)
@@ -174,6 +180,18 @@ def work_on_gallery(bench: Bench, options: argparse.Namespace, about: dict) -> i
     return 1 if results.failures else 0
 
 
+def work_on_history(bench: Bench, options: argparse.Namespace, about: dict) -> int:
+    table = history.HistoryBench(bench, options).measure()
+    rows, is_kept = history.text(table)
+    print(rows)
+    print(f"`{about['command']}` on {about['date']}, commit {about['commit'] or 'unknown'}: {options.rounds} rounds on "
+          f"{about['cores']} cores of {about['processor']}, Linux {about['kernel']}, stores in {about['backing']}; load "
+          f"average {about['load'][0]:.1f} at the start.")
+    if options.json:
+        options.json.write_text(json.dumps(about | {"history": report.as_json(table)}, indent=1) + "\n")
+    return 0 if is_kept else 1
+
+
 def work(bench: Bench, options: argparse.Namespace, about: dict) -> int:
     found, missing = find_peers(options.albumfs, bench.top)
     peers = choose(found, options)
@@ -224,7 +242,7 @@ def main() -> int:
                 stores.mkdir()
             bench = Bench(options, top, stores)
             stack.callback(bench.clean_up)
-        act = work_on_gallery if options.gallery else work
+        act = work_on_gallery if options.gallery else work_on_history if options.history else work
         return act(bench, options, describe(options, backing))
 
 

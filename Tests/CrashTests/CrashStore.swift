@@ -65,6 +65,7 @@ struct MountedSpace {
     options.readOnly = readOnly
     options.omitting = omitted
     options.boot = boot
+    options.watch = .zero
     options.time = clock.storeTime
     space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
     fileSystem = FileSystem(space: space, clock: clock.clock)

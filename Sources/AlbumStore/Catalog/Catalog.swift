@@ -27,13 +27,14 @@ package struct Catalog: ~Copyable, Sendable {
   /// True once a file has had a POSIX ACL.
   package private(set) var hasAccessControl = false
   package internal(set) var segments = SegmentLedger()
-  /// The former places of deleted files.
+  /// The former places of deleted files, and the past names.
   var formers = FormerTable()
+  /// The moment of the last file that went, unless a point came since.
+  var lastRemoval: RemovalMoment?
   /// The number of former places in each directory that has some.
   var formerCounts: [InodeIndex: UInt32] = [:]
   /// The points in time at which the space shows its tree, in the order of their numbers (`Past`).
   package internal(set) var points: [HistoryPoint] = []
-  var pastNames = PastNameTable()
   /// How many past names and versions refer to an inode beyond the first.
   var pastCounts: [InodeIndex: UInt32] = [:]
   var counters = SpaceCounters()
@@ -191,9 +192,17 @@ package struct Catalog: ~Copyable, Sendable {
     return made
   }
 
-  /// Removes a photo's thumbnail, whatever content it shows.
+  /// Removes a photo's thumbnail, whatever content it shows. The newest version that has the same content
+  /// takes it.
   package mutating func dropThumbnail(of photo: InodeIndex) {
-    if state(photo).thumbnail.rawValue != 0 { setThumbnail(nil, of: photo) }
+    if state(photo).thumbnail.rawValue == 0 { return }
+    if let made = thumbnail(of: photo), let version = formers.newestVersion(of: photo),
+      state(version).contentVersion == state(photo).contentVersion,
+      state(version).thumbnail.rawValue == 0
+    {
+      setMadeThumbnail(made, of: version)
+    }
+    setThumbnail(nil, of: photo)
   }
 
   // MARK: Names

@@ -13,6 +13,9 @@ internal import Glibc
     unsafe base = FlatArena.resized(nil, to: capacity)
   }
 
+  /// Of the used part, which is all that takes memory.
+  var byteCount: Int { Int(count) * MemoryLayout<Element>.stride }
+
   deinit { unsafe free(base) }
 
   private static func resized(_ old: UnsafeMutablePointer<Element>?, to capacity: UInt32)

@@ -21,6 +21,12 @@ package struct RemovalMoment: Sendable {
     self.used = used
     self.wall = wall
   }
+
+  /// True if this moment and an earlier one are the same second for both clocks.
+  fileprivate func isSecond(of earlier: RemovalMoment) -> Bool {
+    used >= earlier.used && used - earlier.used < .seconds(1)
+      && wall.seconds == earlier.wall.seconds
+  }
 }
 
 /// What a file was before some changes that lost none of its content.
@@ -135,11 +141,20 @@ extension Catalog {
     let isWorthKeeping = keepsDeleted && state.size > 0 && !isTemporary(name, state, moment)
     guard isWorthKeeping || formerCounts[index] != nil else { return }
     if isWorthKeeping { beginDestruction(at: moment) }
+    let shared = shared(moment)
     setFormer(
       FormerPlace(
-        reason, name, in: inodes[directory].state.number, ended: moment.used,
-        removed: moment.wall),
+        reason, name, in: inodes[directory].state.number, ended: shared.used,
+        removed: shared.wall),
       of: index, in: directory)
+  }
+
+  /// Returns the moment that a former place states: that of the one before, if both came within one second
+  /// and no point is between them. So files that go together share a record.
+  private mutating func shared(_ moment: RemovalMoment) -> RemovalMoment {
+    if let last = lastRemoval, moment.isSecond(of: last) { return last }
+    lastRemoval = moment
+    return moment
   }
 
   /// A directory in which a deleted file was loses its name, or a file with former versions its last one
@@ -181,9 +196,10 @@ extension Catalog {
     let version = insertVersion(of: state, from: file)
     if isLonger { replaceExtents(of: version, from: state.size, to: .max, with: []) }
     if let thumbnail = inodes.find(state.thumbnail) { setMadeThumbnail(thumbnail, of: version) }
+    let shared = shared(moment)
     setFormer(
       FormerPlace(
-        .overwritten, nil, in: state.number, ended: moment.used, removed: moment.wall),
+        .overwritten, nil, in: state.number, ended: shared.used, removed: shared.wall),
       of: version, in: file)
     return true
   }
@@ -244,19 +260,29 @@ extension Catalog {
       newer = other
       return true
     }
-    formers.link(version: version, of: file, behind: newer)
+    formers.link(version: version, behind: newer)
   }
 
   /// Takes the former place away from an inode. Directories that it kept go, unless something else keeps
   /// them; the inode itself stays.
   mutating func dropFormer(of first: InodeIndex) {
     var next: InodeIndex? = first
+    passThumbnail(of: first)
     while let index = next, let record = formers.take(index) {
       inodes[index].isFormer = false
       enqueueFormer(index)
       next = release(InodeIndex(rawValue: record.directory), record.reason)
       if index != first { freeIfUnused(index) }
     }
+  }
+
+  /// Lets the next older version with the same content have the thumbnail of a version that is about to go.
+  private mutating func passThumbnail(of version: InodeIndex) {
+    guard !isReplaying, let older = formers.olderVersion(than: version),
+      let made = thumbnail(of: version), state(older).thumbnail.rawValue == 0,
+      state(older).contentVersion == state(version).contentVersion
+    else { return }
+    setMadeThumbnail(made, of: older)
   }
 
   private mutating func release(_ directory: InodeIndex, _ reason: FormerPlace.Reason)
@@ -416,14 +442,14 @@ extension Catalog {
   }
 
   private mutating func linkVersions() {
-    var found: [(number: InodeNumber, version: InodeIndex, file: InodeIndex)] = []
+    var found: [(number: InodeNumber, version: InodeIndex)] = []
     for place in 0..<formers.upperBound {
       guard let record = formers.occupant(place), record.reason.isVersion else { continue }
       let version = InodeIndex(rawValue: record.inode)
-      found.append((inodes[version].state.number, version, InodeIndex(rawValue: record.directory)))
+      found.append((inodes[version].state.number, version))
     }
     found.sort { $0.number < $1.number }
-    for (_, version, file) in found { formers.link(version: version, of: file, behind: nil) }
+    for (_, version) in found { formers.link(version: version, behind: nil) }
   }
 
   /// True if a former place fits its inode, and all content of the inode is in segments that the space has.
@@ -465,5 +491,5 @@ extension InodeState {
 
 extension FormerPlace.Reason {
   /// True for what the user sees among the deleted files.
-  fileprivate var isShown: Bool { self != .directory && self != .changed }
+  var isShown: Bool { self != .directory && self != .changed }
 }

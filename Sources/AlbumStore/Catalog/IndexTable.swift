@@ -25,23 +25,41 @@ struct IndexTable: Sendable {
   }
 
   /// Adds the index of a record in the arena.
+  @inline(__always)
   mutating func insert<Record: IndexedRecord>(
     _ index: UInt32, in arena: borrowing FlatArena<Record>
   ) {
-    if (count + 1) * 3 > slots.count * 2 { grow(arena) }
-    place(index, arena[index].indexHash)
+    insert(index, in: arena) { $0.indexHash }
+  }
+
+  /// Removes an index.
+  @inline(__always)
+  mutating func remove<Record: IndexedRecord>(
+    _ index: UInt32, in arena: borrowing FlatArena<Record>
+  ) {
+    remove(index, in: arena) { $0.indexHash }
+  }
+
+  /// Adds the index of a record that this table finds by a hash of its own.
+  @inline(__always)
+  mutating func insert<Record>(
+    _ index: UInt32, in arena: borrowing FlatArena<Record>, by hash: (Record) -> Int
+  ) {
+    if (count + 1) * 3 > slots.count * 2 { grow(arena, by: hash) }
+    place(index, hash(arena[index]))
     count += 1
   }
 
   /// Removes an index, and moves later ones of the same run back over its gap.
-  mutating func remove<Record: IndexedRecord>(
-    _ index: UInt32, in arena: borrowing FlatArena<Record>
+  @inline(__always)
+  mutating func remove<Record>(
+    _ index: UInt32, in arena: borrowing FlatArena<Record>, by hash: (Record) -> Int
   ) {
-    var gap = arena[index].indexHash & mask
+    var gap = hash(arena[index]) & mask
     while slots[gap] != index { gap = (gap + 1) & mask }
     var next = (gap + 1) & mask
     while slots[next] != .max {
-      let home = arena[slots[next]].indexHash & mask
+      let home = hash(arena[slots[next]]) & mask
       if (next - home) & mask >= (next - gap) & mask {
         slots[gap] = slots[next]
         gap = next
@@ -58,9 +76,19 @@ struct IndexTable: Sendable {
     slots[slot] = index
   }
 
-  private mutating func grow<Record: IndexedRecord>(_ arena: borrowing FlatArena<Record>) {
+  private mutating func grow<Record>(
+    _ arena: borrowing FlatArena<Record>, by hash: (Record) -> Int
+  ) {
     let old = slots
     slots = [UInt32](repeating: .max, count: old.count * 2)
-    for index in old where index != .max { place(index, arena[index].indexHash) }
+    for index in old where index != .max { place(index, hash(arena[index])) }
   }
+
+  /// A hash of a number that albumfs assigns, so that nobody can choose it: Fibonacci hashing.
+  static func hash(_ number: UInt64) -> Int {
+    Int(truncatingIfNeeded: (number &* 0x9E37_79B9_7F4A_7C15) >> 24)
+  }
+
+  /// In memory.
+  var byteCount: Int { slots.count * MemoryLayout<UInt32>.stride }
 }

@@ -67,6 +67,8 @@ struct InodeTable: ~Copyable, Sendable {
 
   var count: Int { table.count }
 
+  var byteCount: Int { records.byteCount + table.byteCount }
+
   subscript(index: InodeIndex) -> InodeRecord {
     get { records[index.rawValue] }
     _modify { yield &records[index.rawValue] }
@@ -105,9 +107,5 @@ struct InodeTable: ~Copyable, Sendable {
     firstFree = index.rawValue
   }
 
-  /// Fibonacci hashing: albumfs assigns the numbers in order, so nobody can choose them.
-  fileprivate static func hash(_ number: InodeNumber) -> Int {
-    let product = number.rawValue &* 0x9E37_79B9_7F4A_7C15
-    return Int(truncatingIfNeeded: product >> 24)
-  }
+  fileprivate static func hash(_ number: InodeNumber) -> Int { IndexTable.hash(number.rawValue) }
 }

@@ -37,6 +37,7 @@ extension Catalog {
     let point = HistoryPoint(
       number: takeInodeNumber(), used: moment.used, wall: moment.wall, label: label)
     points.append(point)
+    lastRemoval = nil
     changes.points.append(.there(point))
     return point
   }
@@ -48,11 +49,13 @@ extension Catalog {
     _ name: FileName, in directory: InodeIndex, before child: InodeIndex?
   ) {
     guard let point = points.last?.number, !isReplaying, was(directory, at: point) else { return }
-    if let place = pastNames.newest(name, in: directory), pastNames[place].number > point { return }
+    if let place = formers.names.newest(name, in: directory), formers.names[place].number > point {
+      return
+    }
     let former = self.child(name, of: directory).flatMap { was($0, at: point) ? $0 : nil }
     if former == nil, child.map({ was($0, at: point) }) != true { return }
     let number = takeInodeNumber()
-    pastNames.insert(name, in: directory, child: former, number: number)
+    formers.names.insert(name, in: directory, child: former, number: number)
     keepInPast(directory)
     if let former { keepInPast(former) }
     changes.pastNames.append(PastNameKey(self, name, in: directory, number))
@@ -110,8 +113,8 @@ extension Catalog {
     -> InodeIndex?
   {
     var child = child(name, of: directory)
-    if let place = pastNames.first(name, in: directory, after: point) {
-      let record = pastNames[place]
+    if let place = formers.names.first(name, in: directory, after: point) {
+      let record = formers.names[place]
       child = record.child == .max ? nil : InodeIndex(rawValue: record.child)
     }
     return child.flatMap { was($0, at: point) ? $0 : nil }
@@ -132,9 +135,9 @@ extension Catalog {
     -> [(name: FileName, child: InodeIndex)]
   {
     var found: [(name: FileName, child: InodeIndex)] = []
-    pastNames.forEach(in: directory) { place in
-      if pastNames[place].number < point || pastNames[place].child == .max { return }
-      let name = pastNames.name(of: place)
+    formers.names.forEach(in: directory) { place in
+      if formers.names[place].number < point || formers.names[place].child == .max { return }
+      let name = formers.names.name(of: place)
       if let child = child(name, of: directory, at: point) { found.append((name, child)) }
     }
     return found
@@ -151,10 +154,19 @@ extension Catalog {
     return found
   }
 
-  /// The thumbnail of the content that a photo had at a point; nil if there is none.
+  /// The thumbnail of the content that a photo had at a point; nil if there is none. Of the versions with one
+  /// content, one has it.
   package func thumbnail(of photo: InodeIndex, at point: InodeNumber) -> InodeIndex? {
     let version = version(of: photo, at: point)
     if let own = thumbnail(of: version) { return own }
+    var found: InodeIndex?
+    formers.forEachVersion(of: photo) { other in
+      if state(other).contentVersion == state(version).contentVersion {
+        found = thumbnail(of: other)
+      }
+      return found == nil && other != version
+    }
+    if let found { return found }
     let number = inodes[photo].state.thumbnail
     guard number.rawValue != 0, let made = index(of: number),
       state(made).contentVersion == state(version).contentVersion

@@ -1,26 +1,38 @@
 import AlbumFormat
 internal import AlbumModel
 
-/// What one name in one directory led to until it changed. 40 bytes.
+/// What one name in one directory led to: a past name, the former place of an inode, or both. 40 bytes.
 struct PastNameRecord: IndexedRecord {
+  /// 0: no point needs it, so it is no past name.
   var number: InodeNumber
   /// Index of the directory's inode; `.max` in a free record.
   var directory: UInt32
   /// Index of the inode; `.max`: none.
   var child: UInt32
   var nameStart: UInt32
+  /// Of the directory and the name.
   var hash: UInt32
-  /// The record of the same name before this one; in a free record, the next free record.
-  var older: UInt32
-  /// The records of the same directory.
-  var next: UInt32
-  var previous: UInt32
+  /// The past name of the same name before this one; in a free record, the next free record.
+  var older = UInt32.max
+  /// The past names of the same directory.
+  var next = UInt32.max
+  var previous = UInt32.max
+  /// When this name was the last that the child lost, in `MomentTable`; `.max`: it is no former place.
+  var moment = UInt32.max
 
+  var isPast: Bool { number.rawValue != 0 }
+  var isFormer: Bool { moment != .max }
   var indexHash: Int { Int(hash) }
+
+  fileprivate static func hash(child: PastNameRecord) -> Int {
+    IndexTable.hash(UInt64(child.child))
+  }
 }
 
-/// What names led to before they changed. The newest record of each name is found by (directory, name), as in
-/// `EntryTable`; it leads to the older ones. Not thread-safe.
+/// What names led to before they changed: the past names, and the former places of inodes without a name. The
+/// last name of a deleted file is mostly both, and has one record then. The newest past name of each name is
+/// found by (directory, name), as in `EntryTable`; it leads to the older ones. A former place is found by its
+/// inode. Not thread-safe.
 struct PastNameTable: ~Copyable, Sendable {
   private var records = FlatArena<PastNameRecord>()
   private var firstFree: UInt32 = .max
@@ -28,18 +40,26 @@ struct PastNameTable: ~Copyable, Sendable {
   private var names = FlatArena<UInt8>(capacity: 256)
   private var deadNameBytes: UInt32 = 0
   private var table = IndexTable()
-  /// The first record of each directory.
+  private var formers = IndexTable()
+  /// The first past name of each directory.
   private var heads: [UInt32: UInt32] = [:]
+  /// The number of past names.
   private(set) var count = 0
+
+  var formerCount: Int { formers.count }
+
+  var byteCount: Int {
+    records.byteCount + names.byteCount + table.byteCount + formers.byteCount
+  }
 
   /// One more than the greatest place in use.
   var upperBound: UInt32 { records.count }
 
   subscript(place: UInt32) -> PastNameRecord { records[place] }
 
-  /// The record at a place below `upperBound`; nil if the place is free.
+  /// The past name at a place below `upperBound`; nil if there is none.
   func occupant(_ place: UInt32) -> PastNameRecord? {
-    records[place].directory == .max ? nil : records[place]
+    records[place].isPast ? records[place] : nil
   }
 
   func name(of place: UInt32) -> FileName {
@@ -87,32 +107,92 @@ struct PastNameTable: ~Copyable, Sendable {
     }
   }
 
-  mutating func setChild(_ place: UInt32, to child: UInt32) { records[place].child = child }
+  // MARK: Changes
 
+  /// Lets a past name lead to nothing. A former place keeps its record, since no frame will state it again.
+  mutating func forgetChild(_ place: UInt32) {
+    let record = records[place]
+    if !record.isFormer {
+      records[place].child = .max
+      return
+    }
+    let name = name(of: place)
+    remove(place)
+    insert(
+      name, in: InodeIndex(rawValue: record.directory), child: nil, number: record.number)
+  }
+
+  /// Adds a past name.
   mutating func insert(
     _ name: FileName, in directory: InodeIndex, child: InodeIndex?, number: InodeNumber
   ) {
     let hash = hash(name, directory.rawValue)
     let head = find(name, hash, directory.rawValue)
-    let place = add(
-      PastNameRecord(
-        number: number, directory: directory.rawValue, child: child?.rawValue ?? .max,
-        nameStart: names.count, hash: hash, older: .max,
-        next: heads[directory.rawValue] ?? .max, previous: .max))
-    names.append(UInt8(name.bytes.count))
-    for byte in name.bytes { names.append(byte) }
+    var place: UInt32
+    if let child, let former = formerPlace(of: child), !records[former].isPast,
+      isRecord(former, of: name, hash, directory.rawValue)
+    {
+      place = former
+    } else {
+      place = add(name, in: directory.rawValue, child: child?.rawValue ?? .max, hash: hash)
+    }
+    records[place].number = number
+    records[place].next = heads[directory.rawValue] ?? .max
     if records[place].next != .max { records[records[place].next].previous = place }
     heads[directory.rawValue] = place
     count += 1
     link(place, to: head)
   }
 
-  private mutating func add(_ record: PastNameRecord) -> UInt32 {
+  /// Adds the former place of an inode that has none.
+  mutating func insertFormer(
+    _ name: FileName, in directory: InodeIndex, child: InodeIndex, moment: UInt32
+  ) {
+    let hash = hash(name, directory.rawValue)
+    var place: UInt32
+    if let past = find(name, hash, directory.rawValue), records[past].child == child.rawValue {
+      place = past
+    } else {
+      place = add(name, in: directory.rawValue, child: child.rawValue, hash: hash)
+    }
+    records[place].moment = moment
+    formers.insert(place, in: records, by: PastNameRecord.hash(child:))
+  }
+
+  func formerPlace(of child: InodeIndex) -> UInt32? {
+    formers.find(IndexTable.hash(UInt64(child.rawValue))) { records[$0].child == child.rawValue }
+  }
+
+  /// Removes a former place. A past name stays.
+  mutating func removeFormer(_ place: UInt32) {
+    formers.remove(place, in: records, by: PastNameRecord.hash(child:))
+    records[place].moment = .max
+    freeIfUnused(place)
+  }
+
+  private mutating func add(
+    _ name: FileName, in directory: UInt32, child: UInt32, hash: UInt32
+  ) -> UInt32 {
+    let record = PastNameRecord(
+      number: InodeNumber(0), directory: directory, child: child, nameStart: names.count,
+      hash: hash)
+    names.append(UInt8(name.bytes.count))
+    for byte in name.bytes { names.append(byte) }
     if firstFree == .max { return records.append(record) }
     let place = firstFree
     firstFree = records[place].older
     records[place] = record
     return place
+  }
+
+  private mutating func freeIfUnused(_ place: UInt32) {
+    let record = records[place]
+    if record.isPast || record.isFormer { return }
+    deadNameBytes += 1 + UInt32(names[record.nameStart])
+    records[place].directory = .max
+    records[place].older = firstFree
+    firstFree = place
+    if deadNameBytes > 1 << 20, deadNameBytes > names.count / 2 { compactNames() }
   }
 
   /// Puts a record among those of its name, in the order of their numbers. Only replay adds older ones.
@@ -131,6 +211,7 @@ struct PastNameTable: ~Copyable, Sendable {
     records[at].older = place
   }
 
+  /// Removes a past name. A former place stays.
   mutating func remove(_ place: UInt32) {
     let record = records[place]
     if let newer = newer(than: place) {
@@ -145,24 +226,28 @@ struct PastNameTable: ~Copyable, Sendable {
     } else {
       heads[record.directory] = record.next == .max ? nil : record.next
     }
-    deadNameBytes += 1 + UInt32(names[record.nameStart])
-    records[place].directory = .max
-    records[place].older = firstFree
-    firstFree = place
+    records[place].number = InodeNumber(0)
+    records[place].older = .max
+    records[place].next = .max
+    records[place].previous = .max
     count -= 1
-    if deadNameBytes > 1 << 20, deadNameBytes > names.count / 2 { compactNames() }
+    freeIfUnused(place)
   }
 
   private func find(_ name: FileName, _ hash: UInt32, _ directory: UInt32) -> UInt32? {
     if count == 0 { return nil }
-    return table.find(Int(hash)) { place in
-      let record = records[place]
-      guard record.hash == hash, record.directory == directory,
-        Int(names[record.nameStart]) == name.bytes.count
-      else { return false }
-      let start = record.nameStart + 1
-      return name.bytes.enumerated().allSatisfy { names[start + UInt32($0.offset)] == $0.element }
-    }
+    return table.find(Int(hash)) { isRecord($0, of: name, hash, directory) }
+  }
+
+  private func isRecord(
+    _ place: UInt32, of name: FileName, _ hash: UInt32, _ directory: UInt32
+  ) -> Bool {
+    let record = records[place]
+    guard record.hash == hash, record.directory == directory,
+      Int(names[record.nameStart]) == name.bytes.count
+    else { return false }
+    let start = record.nameStart + 1
+    return name.bytes.enumerated().allSatisfy { names[start + UInt32($0.offset)] == $0.element }
   }
 
   private func hash(_ name: FileName, _ directory: UInt32) -> UInt32 {

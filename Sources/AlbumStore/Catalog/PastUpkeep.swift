@@ -74,11 +74,13 @@ extension Catalog {
   /// Drops the past names and versions of some places that no point needs. Returns the next place; nil at
   /// the end.
   mutating func prunePast(from start: UInt32, limit: UInt32) -> UInt32? {
-    let end = max(pastNames.upperBound, formers.upperBound)
+    let end = max(formers.names.upperBound, formers.upperBound)
     let stop = min(end, start.addingReportingOverflow(limit).partialValue)
     if start >= stop { return nil }
     for place in start..<stop {
-      if place < pastNames.upperBound, pastNames.occupant(place) != nil { prune(pastName: place) }
+      if place < formers.names.upperBound, formers.names.occupant(place) != nil {
+        prune(pastName: place)
+      }
       if place < formers.upperBound, let record = formers.occupant(place),
         record.reason == .changed, !isNeededInPast(InodeIndex(rawValue: record.inode))
       {
@@ -89,8 +91,8 @@ extension Catalog {
   }
 
   private mutating func prune(pastName place: UInt32) {
-    let record = pastNames[place]
-    let older = record.older == .max ? InodeNumber(0) : pastNames[record.older].number
+    let record = formers.names[place]
+    let older = record.older == .max ? InodeNumber(0) : formers.names[record.older].number
     guard let point = newestPoint(before: record.number), point > older else {
       return remove(pastName: place)
     }
@@ -102,26 +104,26 @@ extension Catalog {
   /// Lets a past name lead to nothing. It goes, unless the name would then lead to something that was there
   /// at the point, though not in this place.
   private mutating func forgetChild(of place: UInt32, at point: InodeNumber) {
-    let record = pastNames[place]
-    let name = pastNames.name(of: place)
+    let record = formers.names[place]
+    let name = formers.names.name(of: place)
     let directory = InodeIndex(rawValue: record.directory)
     var next = child(name, of: directory)
-    if let newer = pastNames.newer(than: place) {
+    if let newer = formers.names.newer(than: place) {
       next =
-        pastNames[newer].child == .max ? nil : InodeIndex(rawValue: pastNames[newer].child)
+        formers.names[newer].child == .max ? nil : InodeIndex(rawValue: formers.names[newer].child)
     }
     guard next.map({ was($0, at: point) }) ?? false else { return remove(pastName: place) }
-    pastNames.setChild(place, to: .max)
+    formers.names.forgetChild(place)
     changes.pastNames.append(PastNameKey(self, name, in: directory, record.number))
     if record.child != .max { release(InodeIndex(rawValue: record.child)) }
   }
 
   private mutating func remove(pastName place: UInt32) {
-    let record = pastNames[place]
+    let record = formers.names[place]
     let directory = InodeIndex(rawValue: record.directory)
     changes.pastNames.append(
-      PastNameKey(self, pastNames.name(of: place), in: directory, record.number))
-    pastNames.remove(place)
+      PastNameKey(self, formers.names.name(of: place), in: directory, record.number))
+    formers.names.remove(place)
     if record.child != .max { release(InodeIndex(rawValue: record.child)) }
     release(directory)
   }
@@ -144,11 +146,12 @@ extension Catalog {
   mutating func purgeFromPast(
     _ files: Set<InodeNumber>, from start: UInt32, limit: UInt32
   ) -> UInt32? {
-    let end = max(pastNames.upperBound, formers.upperBound)
+    let end = max(formers.names.upperBound, formers.upperBound)
     let stop = min(end, start.addingReportingOverflow(limit).partialValue)
     if start >= stop { return nil }
     for place in start..<stop {
-      if place < pastNames.upperBound, let record = pastNames.occupant(place), record.child != .max,
+      if place < formers.names.upperBound, let record = formers.names.occupant(place),
+        record.child != .max,
         files.contains(inodes[InodeIndex(rawValue: record.child)].state.number)
       {
         forgetChild(of: place, at: newestPoint(before: record.number) ?? InodeNumber(0))
@@ -181,7 +184,7 @@ extension Catalog {
 
   func encodePastName(_ key: PastNameKey, into writer: inout ByteWriter) {
     let place = inodes.find(key.directory).flatMap {
-      pastNames.place(of: key.name, in: $0, number: key.number)
+      formers.names.place(of: key.name, in: $0, number: key.number)
     }
     var name = PastName(number: key.number, directory: key.directory, name: key.name, child: nil)
     if let place { name.child = childNumber(of: place) }
@@ -189,21 +192,21 @@ extension Catalog {
   }
 
   private func childNumber(of place: UInt32) -> InodeNumber? {
-    let child = pastNames[place].child
+    let child = formers.names[place].child
     return child == .max ? nil : inodes[InodeIndex(rawValue: child)].state.number
   }
 
   /// Encodes the past names of the next `count` places, for a checkpoint. Returns nil at the end.
   func encodePastNames(_ start: inout UInt32, count: UInt32) -> [UInt8]? {
-    let stop = min(pastNames.upperBound, start.addingReportingOverflow(count).partialValue)
+    let stop = min(formers.names.upperBound, start.addingReportingOverflow(count).partialValue)
     if start >= stop { return nil }
     var writer = ByteWriter()
     for place in start..<stop {
-      guard let record = pastNames.occupant(place) else { continue }
+      guard let record = formers.names.occupant(place) else { continue }
       let name = PastName(
         number: record.number,
         directory: inodes[InodeIndex(rawValue: record.directory)].state.number,
-        name: pastNames.name(of: place), child: childNumber(of: place))
+        name: formers.names.name(of: place), child: childNumber(of: place))
       JournalItem.pastName(name, isPresent: true).encode(into: &writer)
     }
     start = stop
@@ -223,35 +226,33 @@ extension Catalog {
   mutating func apply(_ name: PastName, isPresent: Bool) {
     if !isPresent {
       if let directory = inodes.find(name.directory),
-        let place = pastNames.place(of: name.name, in: directory, number: name.number)
+        let place = formers.names.place(of: name.name, in: directory, number: name.number)
       {
-        pastNames.remove(place)
+        formers.names.remove(place)
       }
       return
     }
     let directory = expect(name.directory, .directory)
-    let place = pastNames.place(of: name.name, in: directory, number: name.number)
-    let child = name.child.map { expect($0, .regular) }
-    if let place {
-      pastNames.setChild(place, to: child?.rawValue ?? .max)
-    } else {
-      pastNames.insert(name.name, in: directory, child: child, number: name.number)
+    if let place = formers.names.place(of: name.name, in: directory, number: name.number) {
+      formers.names.remove(place)
     }
+    let child = name.child.map { expect($0, .regular) }
+    formers.names.insert(name.name, in: directory, child: child, number: name.number)
   }
 
   /// During replay.
   private mutating func forgetPast(upTo last: InodeNumber) {
     points.removeAll { $0.number <= last }
-    for place in 0..<pastNames.upperBound {
-      guard let record = pastNames.occupant(place), record.number <= last else { continue }
-      pastNames.remove(place)
+    for place in 0..<formers.names.upperBound {
+      guard let record = formers.names.occupant(place), record.number <= last else { continue }
+      formers.names.remove(place)
     }
   }
 
   /// Ends replay for the past, which is whole or is none: a lost frame, or content that a session of a
   /// release without points has removed, may have been a part of any point.
   mutating func finishPast(isWhole: Bool) {
-    if points.isEmpty && pastNames.count == 0 { return dropUnneededVersions() }
+    if points.isEmpty && formers.names.count == 0 { return dropUnneededVersions() }
     var isWhole = isWhole && gap == nil
     if let newest = sessions.max(by: { $0.value.journal < $1.value.journal })?.key,
       properties[.pointSession] != newest.rawValue
@@ -260,8 +261,8 @@ extension Catalog {
     }
     // Numbers from now on must be above that of the newest point.
     if let point = points.last?.number { isWhole = isWhole && point.rawValue < counters.nextInode }
-    for place in 0..<pastNames.upperBound where isWhole {
-      if let record = pastNames.occupant(place) { isWhole = isKnown(record) }
+    for place in 0..<formers.names.upperBound where isWhole {
+      if let record = formers.names.occupant(place) { isWhole = isKnown(record) }
     }
     if !isWhole {
       let last = InodeNumber(max(1, counters.nextInode - 1))
@@ -269,8 +270,8 @@ extension Catalog {
       changes.forgottenPast = last
       return dropUnneededVersions()
     }
-    for place in 0..<pastNames.upperBound {
-      guard let record = pastNames.occupant(place) else { continue }
+    for place in 0..<formers.names.upperBound {
+      guard let record = formers.names.occupant(place) else { continue }
       keepInPast(InodeIndex(rawValue: record.directory))
       if record.child != .max { keepInPast(InodeIndex(rawValue: record.child)) }
     }
