@@ -4,7 +4,7 @@
  */
 
 import { confirmDialog } from "./dialogs.js";
-import { append, fill, h, oncePerFrame, publishHeight, style } from "./dom.js";
+import { append, fill, h, nowAndThen, oncePerFrame, publishHeight, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { isolated, shown } from "./names.js";
 import { explain, formatBytes, formatTimeLeft, t } from "./texts.js";
@@ -17,6 +17,8 @@ import { VirtualList } from "./virtual-list.js";
 /** @typedef {import("./upload-kind.js").FileKind} FileKind */
 
 const rowHeight = 60;
+/** So many milliseconds apart the panel shows how far the files are. */
+const progressTime = 250;
 
 export class UploadPanel {
   element;
@@ -68,7 +70,8 @@ export class UploadPanel {
     this.element = h("section", { class: "upload-panel", "aria-label": t("uploads"), hidden: true },
       h("header", null, h("div", { class: "upload-summary" }, this.#title, this.#detail), fold),
       this.#progress, this.#target, this.#hint, this.#list.element, this.#buttons, this.#live);
-    this.#forget = queue.onChange(() => this.update());
+    const progress = nowAndThen(progressTime, this.update);
+    this.#forget = queue.onChange((item) => (item === null ? this.update() : progress()));
     // On a narrow page messages lie above the panel.
     this.#height = publishHeight(this.element, "--uploads");
   }
