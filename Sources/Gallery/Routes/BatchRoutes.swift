@@ -110,12 +110,12 @@ extension GalleryRoutes {
     _ = try await fill(file, of: upload, from: 0, atMost: upload.size) { slice in
       while let part = try await body.part() {
         if session.isLocked { throw GalleryError(.session) }
-        pulse.beat()
+        pulse.beat(part.readableBytes)
         session.wasUsed()
         try await slice.append(part)
       }
     }
-    defer { pulse.beat() }
+    defer { pulse.restart() }
     return try await work.run { try files.finish(upload) }
   }
 

@@ -9,7 +9,7 @@ extension GalleryRoutes {
   static let sliceSize = 8 << 20
   /// The longest file.
   static let maximumUpload: Int64 = 1 << 40
-  /// A client that sends nothing for so long is cut off. What has arrived stays.
+  /// A client that sends almost nothing for so long is cut off. What has arrived of a browser's upload stays.
   static let slicePatience = TestHooks.delay(.slice, .seconds(30))
 
   /// A SHA-256 in hexadecimal.
@@ -150,7 +150,7 @@ extension GalleryRoutes {
       try await fill(file, of: upload, from: offset, atMost: room) { slice in
         for try await part in request.body {
           if session.isLocked { throw GalleryError(.session) }
-          pulse.beat()
+          pulse.beat(part.readableBytes)
           session.wasUsed()
           try await slice.append(part)
         }

@@ -17,7 +17,8 @@ struct BodyFiles {
     rest = Int(size)
   }
 
-  /// Returns the next bytes of the current file; nil at its end. Throws `invalid` where the body ends before it.
+  /// Returns the next bytes of the current file; nil at its end. Throws `invalid` where the body ends before
+  /// it.
   mutating func part() async throws -> ByteBuffer? {
     if rest == 0 { return nil }
     while arrived.readableBytes == 0 {
