@@ -568,7 +568,7 @@ export class Gallery {
     const { route } = here();
     if (this.uploads.isOver) this.uploads.clear();
     if (this.uploads.counts.ready === 0) this.uploads.album = route.view === "album" ? route.album : null;
-    this.#parts.panel.element.classList.remove("folded");
+    this.#parts.panel.fold(false);
     this.uploads.add(files);
   }
 
