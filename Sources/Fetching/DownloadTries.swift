@@ -1,5 +1,5 @@
-/// The attempts at one file that did not bring the whole of it. A server that always breaks off, or sends byte
-/// by byte, must not keep an import for ever.
+/// The attempts at one file that did not bring the whole of it. A server that always breaks off, or sends
+/// byte by byte, must not keep an import for ever.
 struct DownloadTries {
   /// Those in a row that brought nothing new.
   private(set) var idle = 0
