@@ -45,6 +45,9 @@ static const unsigned char gallery_js[] = {
 static const unsigned char gestures_js[] = {
 #embed "../Gallery/Pages/gestures.js"
 };
+static const unsigned char grid_films_js[] = {
+#embed "../Gallery/Pages/grid-films.js"
+};
 static const unsigned char grid_pointer_js[] = {
 #embed "../Gallery/Pages/grid-pointer.js"
 };
@@ -199,6 +202,7 @@ static const struct {
     {"drop-zone.js", drop_zone_js, sizeof drop_zone_js},
     {"gallery.js", gallery_js, sizeof gallery_js},
     {"gestures.js", gestures_js, sizeof gestures_js},
+    {"grid-films.js", grid_films_js, sizeof grid_films_js},
     {"grid-pointer.js", grid_pointer_js, sizeof grid_pointer_js},
     {"grid.js", grid_js, sizeof grid_js},
     {"history.js", history_js, sizeof history_js},

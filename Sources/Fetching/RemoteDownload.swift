@@ -31,9 +31,10 @@ package struct RemoteDownload {
   private let isPublicOnly: Bool
   /// The largest file, in bytes.
   private let limit: Int64
+  private let slowPatience: Duration
 
-  /// Attempts in a row that bring nothing: of a server that replied before, and of another one.
-  private static let attempts = (known: 5, unknown: 2)
+  /// A server that sends fewer bytes within the caller's patience is slow.
+  private static let leastBytes = 32 << 10
   /// Hidden files that nobody continued for so long go.
   private static let patience = Duration.seconds(7 * 86_400)
   private static let prefix = ".albumfs-fetch-"
@@ -42,7 +43,11 @@ package struct RemoteDownload {
   private static let startBytes = ImageKind.sniffByteCount
   private static let opening: CInt = FolderFile.readAndWrite
 
-  package init(program: String, isPublicOnly: Bool, limit: Int64) {
+  /// - Parameter slowPatience: the time in which a server must send some kilobytes.
+  package init(
+    program: String, isPublicOnly: Bool, limit: Int64, slowPatience: Duration = .seconds(60)
+  ) {
+    self.slowPatience = slowPatience
     self.program = program
     self.isPublicOnly = isPublicOnly
     self.limit = limit
@@ -131,7 +136,7 @@ package struct RemoteDownload {
     _ url: RemoteURL, _ state: inout State, _ watch: (Int64, Int64?) -> Bool
   ) throws(Fault) -> Loaded {
     do throws(Errno) { state.size = try state.file.size() } catch { throw .target(error) }
-    var idle = 0
+    var tries = DownloadTries(from: state.size)
     while true {
       let before = state.size
       do throws(Fault) {
@@ -144,10 +149,9 @@ package struct RemoteDownload {
         } else if !problem.mayPass {
           throw error
         }
-        idle = state.size > before ? 0 : idle + 1
-        let (known, unknown) = RemoteDownload.attempts
-        if idle >= (state.head == nil ? unknown : known) { throw error }
-        try pause(idle, state, watch)
+        tries.count(problem.fault, at: state.size, of: state.head)
+        if tries.areOver { throw error }
+        try pause(tries.idle, state, watch)
       }
     }
   }
@@ -173,13 +177,14 @@ package struct RemoteDownload {
     do throws(Errno) { process = try FetchProcess(program: program, request) } catch {
       throw .program(error)
     }
+    var pace = Pace(atLeast: RemoteDownload.leastBytes, each: slowPatience)
     while true {
       let reply: FetchReply
       do throws(FetchProcess.Fault) {
-        reply = try process.next { !watch(state.size, state.head?.total) }
+        reply = try process.next { !watch(state.size, state.head?.total) || pace.isTooSlow }
       } catch {
         switch error {
-        case .stopped: throw .stopped
+        case .stopped: throw pace.isTooSlow ? .remote(FetchProblem(.slow)) : .stopped
         case .notLinked: throw .library
         case .broken: throw .remote(FetchProblem(.broken))
         }
@@ -189,6 +194,7 @@ package struct RemoteDownload {
       case .data(let bytes):
         if state.head == nil { throw .remote(FetchProblem(.failed)) }
         try add(bytes, &state)
+        pace.add(bytes.count)
       case .end(let problem?): throw .remote(problem)
       case .end(nil):
         guard let head = state.head else { throw .remote(FetchProblem(.failed)) }

@@ -86,6 +86,8 @@ package enum TestHooks {
     case handshake
     /// The time that the gallery waits for a slice of an upload to go on.
     case slice
+    /// The time in which a server in the web must send the gallery some kilobytes.
+    case slowServer = "slow-server"
     /// The time that the gallery waits for the whole of a small body.
     case body
     /// The least time of a refused login at the gallery.

@@ -459,7 +459,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def session(self):
         self.send(200, {"readOnly": self.space.read_only, "idleSeconds": 600, "thumbnailSize": 256,
-                        "maximumUpload": 1 << 40, "sliceSize": SLICE, "imports": True,
+                        "maximumUpload": 1 << 40, "sliceSize": SLICE, "batch": {"files": 100, "bytes": 2 * SLICE}, "imports": True,
                         "space": None if self.space.read_only else self.space.mark})
 
     def lock(self):
@@ -785,7 +785,36 @@ class Handler(BaseHTTPRequestHandler):
     # Upload
 
     def begin_upload(self):
-        space, asked = self.write(), self.json()
+        self.send(200, self.begun(self.write(), self.json()))
+
+    def begin_batch(self):
+        space = self.write()
+        self.send(200, {"uploads": [self.begun(space, asked) for asked in self.json()["files"]]})
+
+    def put_batch(self):
+        space = self.space
+        entries = [space.uploads[identifier] for identifier in self.query["uploads"].split(",")]
+        length = int(self.headers["Content-Length"])
+        assert length == sum(entry["size"] for entry in entries)
+        if failures["full"]:
+            self.rfile.read(length)
+            return self.send(200, {"files": [{"error": "room"} for _ in entries]})
+        outcomes = []
+        for identifier, entry in [(key, space.uploads[key]) for key in self.query["uploads"].split(",")]:
+            if random.random() < failures["dropUploads"]:
+                entry["data"] += self.rfile.read(entry["size"] // 2)
+                entry["proven"] = len(entry["data"])
+                self.connection.shutdown(socket.SHUT_RDWR)
+                self.close_connection = True
+                return
+            if entry["data"]:
+                self.start_over(entry)
+            entry["data"] += self.rfile.read(entry["size"])
+            entry["proven"] = len(entry["data"])
+            outcomes.append(self.finished(space, identifier))
+        self.send(200, {"files": outcomes})
+
+    def begun(self, space, asked):
         if asked["album"] not in space.albums:
             raise Refused(404, "unknown")
         key = json.dumps([asked[part] for part in ("album", "folders", "name", "size", "modified")])
@@ -794,7 +823,7 @@ class Handler(BaseHTTPRequestHandler):
         space.uploads[upload] = {**asked, "data": hidden, "proven": 0}
         same = [p for p in self.folder(space, asked, make=False) if p.content is not None
                 and len(p.content) == asked["size"]]
-        self.send(200, {"upload": upload, "offset": len(hidden), "candidate": bool(same)})
+        return {"upload": upload, "offset": len(hidden), "candidate": bool(same)}
 
     def folder(self, space, asked, make=True):
         album = space.albums[asked["album"]]
@@ -845,8 +874,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send(200, {"offset": self.space.uploads[identifier]["proven"]})
 
     def finish_upload(self, identifier):
-        space = self.space
         self.body()
+        self.send(200, self.finished(self.space, identifier))
+
+    def finished(self, space, identifier):
         entry = space.uploads[identifier]
         if entry["proven"] != entry["size"]:
             raise Refused(409, "invalid", offset=entry["proven"])
@@ -856,7 +887,7 @@ class Handler(BaseHTTPRequestHandler):
         space.hidden = {key: data for key, data in space.hidden.items() if data is not entry["data"]}
         twin = next((p for p in album.photos if p.content == content), None)
         if twin:
-            return self.send(200, {"state": "there", "name": twin.name, "photo": twin.id})
+            return {"state": "there", "name": twin.name, "photo": twin.id}
         name, number = entry["name"], 1
         while any(photo.name == name for photo in album.photos):
             number += 1
@@ -868,7 +899,7 @@ class Handler(BaseHTTPRequestHandler):
         photo.content, photo.bytes = content, len(content)
         space.touch([album.id])
         time.sleep(0.02)
-        self.send(200, {"state": "saved", "name": name, "photo": photo.id})
+        return {"state": "saved", "name": name, "photo": photo.id}
 
     def same_upload(self, identifier):
         space, digest = self.space, self.json()["sha256"]
@@ -907,6 +938,7 @@ ROUTES = [
     ("POST", f"/api/uploads/{ID}/same", Handler.same_upload),
     ("POST", f"/api/uploads/{ID}/proof", Handler.prove),
     ("POST", f"/api/uploads/{ID}/cancel", Handler.cancel_upload),
+    ("POST", "/api/batches", Handler.begin_batch), ("PUT", "/api/batches", Handler.put_batch),
     ("POST", "/api/receptions", Handler.open_reception), ("GET", f"/api/receptions/{ID}", Handler.reception),
     ("POST", f"/api/receptions/{ID}/close", Handler.close_reception),
 ]

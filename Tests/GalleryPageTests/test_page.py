@@ -945,6 +945,78 @@ def months_have_heads(person):
 
 
 @test(mock=True)
+def cards_of_albums_use_the_width_of_any_screen(person):
+    page = person.page
+    person.enter()
+    for width, height, columns, least in ((3840, 2160, 8, 380), (1280, 800, 4, 220), (320, 640, 2, 130)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate("getComputedStyle(document.querySelector('.cards')).gridTemplateColumns.split(' ').length") == columns
+        assert page.locator(".card").first.bounding_box()["width"] >= least, width
+        person.keep(f"cards-{width}")
+
+
+@test(mock=True)
+def a_year_that_begins_has_a_head(person):
+    page = person.page
+    for space in ("many", "sparse"):
+        person.enter(space)
+        person.place(3)
+        page.wait_for_selector(".day")
+        expect(page.locator(".year-head")).to_have_count(0)
+        page.wait_for_function("""() => {
+            if (document.querySelector(".year-head")) return true;
+            scrollBy({ top: 1500, behavior: "instant" });
+        }""")
+        head = page.locator(".year-head").first
+        expect(head).to_have_text("2024")
+        # It stands alone above its month, and below the photos of the year before.
+        page.wait_for_function("""() => {
+            const row = document.querySelector(".row:has(.year-head)");
+            const [year, next] = [".year-head", ".month, .day"].map(each => row.querySelector(each).getBoundingClientRect());
+            const before = row.previousElementSibling?.querySelector(".tile").getBoundingClientRect();
+            return year.bottom <= next.top + 1 && (!before || year.top >= before.bottom);
+        }""")
+        head.scroll_into_view_if_needed()
+        person.keep(f"years-{space}")
+        person.press(".lock")
+        page.wait_for_selector("input[type=password]")
+
+
+@test(mock=True)
+def a_film_plays_in_its_tile_under_a_mouse_that_rests(person):
+    page = person.page
+    person.enter()
+    person.place(1)
+    tile = page.locator(".tile.video").first
+    tile.hover()
+    page.wait_for_function("() => document.querySelector('.tile-film.ready')?.currentTime > 0")
+    assert page.evaluate("document.querySelector('.tile-film').muted")
+    person.keep("film-in-tile")
+    page.locator("h1").hover()
+    expect(page.locator(".tile-film")).to_have_count(0)
+
+
+@test(mock=True)
+def files_are_sent_in_the_order_of_their_names_and_the_panel_folds_when_all_are_saved(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    names = ("IMG_10.png", "b.png", "IMG_2.png", "A.png")
+    person.choose([{**picture, "name": name} for picture, name in zip(pictures(4), names)])
+    expect(page.locator(".upload-name")).to_have_text(["A.png", "b.png", "IMG_2.png", "IMG_10.png"])
+    person.press(".upload-buttons .main")
+    expect(page.locator(".upload-panel.folded.over")).to_have_count(1)
+    expect(page.locator(".upload-panel .virtual-list")).to_be_hidden()
+    expect(page.locator(".upload-panel h2")).to_be_visible()
+    person.keep("uploads-folded")
+    person.press(".upload-panel > header button")
+    expect(page.locator(".upload-panel .virtual-list")).to_be_visible()
+    person.press(".upload-buttons .main")
+    expect(page.locator(".upload-panel")).to_be_hidden()
+    person.delete_album()
+
+
+@test(mock=True)
 def days_with_few_pictures_share_the_rows_of_a_month(person):
     page = person.page
     person.enter("sparse")

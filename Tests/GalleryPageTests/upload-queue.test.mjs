@@ -7,6 +7,8 @@ import { randomFrom } from "./seeded.mjs";
 
 const slice = 10;
 
+const passing = ["offline", "busy", "slow"];
+
 class Failure extends Error {
   constructor(code, body = {}) {
     super(code);
@@ -28,6 +30,8 @@ class FakeServer {
   sending = 0;
   mostSending = 0;
   gate = null;
+  sliceSize = slice;
+  batch = { files: 5, bytes: 30 };
 
   async #step(name, upload, action) {
     this.calls.push(name);
@@ -59,6 +63,36 @@ class FakeServer {
       const candidate = [...this.files.values()].some((each) => each.size === file.size);
       return { upload: id, offset: left.size, candidate };
     });
+  }
+
+  async beginAll(files) {
+    this.calls.push("beginAll");
+    assert.ok(files.length <= this.batch.files);
+    const answers = [];
+    for (const { album, file } of files) {
+      answers.push(await this.begin(album, file).catch(({ message }) => ({ error: message })));
+    }
+    return answers;
+  }
+
+  /** Sends each file whole; a lost connection, or a file that is gone, breaks off those behind it. */
+  async sendAll(files, progress, signal) {
+    this.calls.push("sendAll");
+    assert.ok(files.reduce((sum, { file }) => sum + file.size, 0) <= this.batch.bytes);
+    const outcomes = [];
+    let sent = 0;
+    for (const { upload, file } of files) {
+      if (file.isGone) return files.map((each) => (each.file.isGone ? { error: "gone" } : null));
+      try {
+        await this.send(upload, file, 0, (bytes) => progress(sent + bytes), signal);
+        sent += file.size;
+        outcomes.push(await this.finish(upload));
+      } catch (error) {
+        if (!(error instanceof Failure) || passing.includes(error.code)) throw error;
+        outcomes.push({ error: error.code, ...error.body });
+      }
+    }
+    return outcomes;
   }
 
   same(id, file) {
@@ -134,6 +168,11 @@ function files(count, size = 25) {
   }));
 }
 
+/** Files that go in batches. */
+function smallFiles(count) {
+  return files(count, 4).map((file) => ({ ...file, name: `small ${file.name}`, source: `small ${file.source}` }));
+}
+
 function makeQueue(server, options = {}) {
   const queue = new UploadQueue(server, { wait: async () => {}, now: () => 0, ...options });
   queue.album = "a1";
@@ -207,15 +246,14 @@ test("whatever fails on the way, every file is on the server once and the page s
   for (let round = 0; round < 60; round += 1) {
     const server = new FakeServer();
     const queue = makeQueue(server);
-    const codes = ["offline", "busy", "slow"];
     server.fault = () => {
-      if (random() < 0.15) throw new Failure(codes[Math.floor(random() * 3)], { retryAfter: 1 });
+      if (random() < 0.15) throw new Failure(passing[Math.floor(random() * 3)], { retryAfter: 1 });
     };
-    queue.add(files(12, round % 2 ? 0 : 25));
+    queue.add([files(12, 25), files(12, 0), smallFiles(12), [...files(6), ...smallFiles(6)]][round % 4]);
     queue.start();
     await settled(queue);
     // After an answer to `finish` that was lost, the file begins again, and the server has it already.
-    assert.equal(queue.counts.saved + queue.counts.there, 12, JSON.stringify(queue.counts));
+    assert.equal(queue.counts.saved + queue.counts.there, 12, JSON.stringify([queue.counts, queue.items.map(({ error }) => error)]));
     assert.equal(new Set([...server.files.values()].map((file) => file.source)).size, 12);
     checkCounts(queue);
   }
@@ -325,6 +363,96 @@ test("a file that is there already is not sent", async () => {
   await settled(again);
   assert.equal(again.counts.there, 2);
   assert.ok(!server.calls.includes("send"));
+});
+
+test("small files go in few requests, and each is saved by its own name", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  queue.add([...smallFiles(40), ...files(2)]);
+  queue.start();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 42);
+  assert.equal(server.files.size, 42);
+  assert.ok(server.calls.filter((call) => call === "sendAll").length <= 16, server.calls.join());
+  assert.ok(server.calls.filter((call) => call === "beginAll").length <= 16);
+  assert.ok(server.mostSending <= 3);
+  checkCounts(queue);
+});
+
+test("one small file that fails fails alone, and so does one that is gone", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  server.fault = (name, when, upload) => {
+    if (name === "begin" && upload.includes("small 2.jpg")) throw new Failure("name");
+    if (name === "finish" && upload.includes("small 4.jpg")) throw new Failure("failed");
+  };
+  const some = smallFiles(12);
+  some[7].isGone = true;
+  queue.add(some);
+  queue.start();
+  await settled(queue);
+  const failed = queue.items.filter(({ state }) => state === "failed");
+  assert.deepEqual(failed.map(({ file, error }) => [file.name, error]),
+    [["small 2.jpg", "name"], ["small 4.jpg", "failed"], ["small 7.jpg", "gone"]]);
+  assert.equal(queue.counts.saved, 9);
+  checkCounts(queue);
+});
+
+test("a batch that is refused as a whole goes file by file, so that only the wrong one fails", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  const sendAll = server.sendAll.bind(server);
+  server.sendAll = async (files, ...rest) => {
+    if (files.length > 1 && files.some(({ file }) => file.name === "small 3.jpg")) throw new Failure("invalid");
+    return sendAll(files, ...rest);
+  };
+  server.fault = (name, when, upload) => {
+    if (name === "send" && upload.includes("small 3.jpg")) throw new Failure("invalid");
+  };
+  queue.add(smallFiles(9));
+  queue.start();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 8);
+  assert.deepEqual(queue.items.filter(({ state }) => state === "failed").map(({ file }) => file.name), ["small 3.jpg"]);
+  checkCounts(queue);
+});
+
+test("a pause in the middle of a batch loses no file, and saves none twice", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server, { parallel: 1 });
+  let sent = 0;
+  server.gate = async (signal) => {
+    sent += 1;
+    if (sent === 3) {
+      queue.pause();
+      signal.throwIfAborted();
+    }
+  };
+  queue.add(smallFiles(10));
+  queue.start();
+  for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(queue.counts.sending, 0);
+  queue.resume();
+  await settled(queue);
+  assert.equal(queue.counts.saved + queue.counts.there, 10);
+  assert.equal(server.files.size, 10);
+  checkCounts(queue);
+});
+
+test("a file whose upload the server no longer knows begins anew", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  const forgotten = new Set();
+  server.fault = (name, when, upload) => {
+    if (name !== "finish" || when !== "before" || forgotten.has(server.uploads.get(upload)?.key)) return;
+    forgotten.add(server.uploads.get(upload).key);
+    server.uploads.delete(upload);
+  };
+  queue.add([...files(3), ...smallFiles(3)]);
+  queue.start();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 6);
+  checkCounts(queue);
 });
 
 test("a full disk stops everything until the person goes on", async () => {

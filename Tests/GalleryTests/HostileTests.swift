@@ -345,6 +345,26 @@ import Testing
                 assert not reply or b" 429 " in reply, (name, reply)
             # What had arrived of the slice is there.
             assert eventually(lambda: browser.get(f"/api/uploads/{upload}")["offset"]) == 3
+            # One who sends byte by byte is as slow: a slice, a batch, and what a phone sends.
+            order = dict(album=empty["id"], folders=[], name="drop.jpg", size=100_000, modified=1)
+            first, second = (browser.post("/api/uploads", order)["upload"] for _ in range(2))
+            reception = browser.post("/api/receptions", dict(album=empty["id"]))
+            sys.path.insert(0, os.path.dirname(gallery.__file__))
+            from localsend import Phone
+            phone = Phone(server)
+            _, offer = phone.prepare({"a": dict(id="a", fileName="a.jpg", size=100_000, fileType="image/jpeg")}, reception["pin"])
+            drops = [open_with(f"PUT {path} HTTP/1.1\\r\\n" + host + cookie + "Content-Length: 100000\\r\\n\\r\\n")
+                     for path in (f"/api/uploads/{first}?offset=0", f"/api/batches?uploads={second}")]
+            drops.append(phone.begin(offer, "a", 100_000, b"x").sock)
+            replies = []
+            while drops:
+                ready, _, _ = select.select(drops, [], [], 0.1)
+                for raw in list(drops):
+                    try:
+                        if raw in ready: replies.append(raw.recv(10_000)); drops.remove(raw)
+                        else: raw.sendall(b"x")
+                    except (ConnectionError, ssl.SSLError): drops.remove(raw)
+            assert all(not reply or b" 429 " in reply for reply in replies), replies
         """)
     }
   }

@@ -64,6 +64,88 @@ import Testing
     }
   }
 
+  @Test func smallFilesArriveTogetherAndEachIsSavedOrFailsAlone() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            photo = point + "/Empty/Photo/"
+            limit = browser.get("/api/session")["batch"]
+            chance = random.Random(3)
+            contents = [(f"IMG_{number}.jpg", chance.randbytes(number * 5000)) for number in range(40)]
+            saved = browser.upload_all(empty, contents, modified=1_500_000_000)
+            assert [(each["state"], each["name"]) for each in saved] == [("saved", name) for name, _ in contents], saved
+            for name, content in contents:
+                assert get(photo + name) == content and os.stat(photo + name).st_mtime == 1_500_000_000, name
+            # The same content is there already, in one request too; another one of that name gets a number.
+            same, other = contents[7][1], chance.randbytes(500)
+            told = browser.upload_all(empty, [("again.jpg", same), ("IMG_1.jpg", other), ("twin.jpg", other)])
+            assert [(each["state"], each["name"]) for each in told] == [
+                ("there", "IMG_7.jpg"), ("saved", "IMG_1 (2).jpg"), ("there", "IMG_1 (2).jpg")], told
+            # A name that no file can have, and an album that is gone, fail alone.
+            order = lambda **changes: {**dict(album=empty["id"], folders=[], name="b.jpg", size=3, modified=1), **changes}
+            begun = browser.post("/api/batches", dict(files=[
+                order(), order(name="../a.jpg"), order(album="x"), order(size=1 << 50), order(name="c.jpg", folders=["Inner"])]))
+            assert [each.get("error") for each in begun["uploads"]] == [None, "name", "unknown", "large", None], begun
+            first, last = begun["uploads"][0]["upload"], begun["uploads"][4]["upload"]
+            put_all = lambda ids, body, **options: browser.ask("PUT", "/api/batches?uploads=" + ids, body, **options)
+            for ids, body in ((first, b"12"), (first, b"1234"), (f"{first},{first}", b"123123"), ("", b"")):
+                refused(400, "invalid", put_all, ids, body)
+            refused(404, "unknown", put_all, first + ",x", b"123")
+            refused(404, "unknown", Browser(server, PASSWORD).ask, "PUT", "/api/batches?uploads=" + first, b"123")
+            refused(400, "invalid", browser.post, "/api/batches", dict(files=[order()] * (limit["files"] + 1)))
+            large = browser.post("/api/batches", dict(files=[order(size=limit["bytes"] + 1)]))["uploads"][0]
+            refused(413, "large", put_all, large["upload"], b"x")
+            told = put_all(f"{last},{first}", b"inn123")["files"]
+            assert [each["state"] for each in told] == ["saved", "saved"], told
+            assert get(photo + "b.jpg") == b"123" and get(point + "/Empty/Inner/Photo/c.jpg") == b"inn"
+            # A file of which a part is there goes on by itself; the request says so of it alone.
+            begun = browser.post("/api/batches", dict(files=[order(name="part.jpg", size=10), order(name="d.jpg")]))["uploads"]
+            part, whole = (each["upload"] for each in begun)
+            assert browser.ask("PUT", f"/api/uploads/{part}?offset=0", b"12345") == {"offset": 5}
+            told = put_all(f"{part},{whole}", b"1234567890ddd")["files"]
+            assert (told[0]["error"], told[0]["offset"], told[1]["state"]) == ("invalid", 5, "saved"), told
+            assert get(photo + "d.jpg") == b"ddd"
+            # A connection that breaks in the second file loses at most that one, and what came of it stays.
+            begun = browser.post("/api/batches", dict(files=[
+                order(name=f"cut-{number}.jpg", size=500_000) for number in range(3)]))["uploads"]
+            raw = browser.connect(); raw.connect()
+            cut = [chance.randbytes(500_000) for _ in range(3)]
+            raw.sock.sendall((f"PUT /api/batches?uploads={','.join(each['upload'] for each in begun)} HTTP/1.1\\r\\n"
+                f"Host: 127.0.0.1:{server.port}\\r\\nOrigin: {browser.origin}\\r\\nX-Albumfs: 1\\r\\n"
+                f"Cookie: __Host-albumfs={browser.cookie}\\r\\nContent-Length: 1500000\\r\\n\\r\\n").encode()
+                + cut[0] + cut[1][:300_000])
+            eventually(lambda: os.path.exists(photo + "cut-0.jpg")); raw.sock.close()
+            def offset():
+                try: return browser.get(f"/api/uploads/{begun[1]['upload']}")["offset"]
+                except Refused: return 0
+            arrived = eventually(offset)
+            assert 0 < arrived <= 300_000 and get(photo + "cut-0.jpg") == cut[0]
+            browser.ask("PUT", f"/api/uploads/{begun[1]['upload']}?offset={arrived}", cut[1][arrived:])
+            assert browser.post(f"/api/uploads/{begun[1]['upload']}/finish")["state"] == "saved"
+            assert get(photo + "cut-1.jpg") == cut[1] and not os.path.exists(photo + "cut-2.jpg")
+            # What was shown as saved is there after the daemon was killed.
+            last = [(f"last-{number}.jpg", chance.randbytes(20_000)) for number in range(30)]
+            assert [each["state"] for each in browser.upload_all(empty, last)] == ["saved"] * 30
+            status = subprocess.run(["albumfs", "status", "--json", point], capture_output=True, check=True)
+            os.kill(json.loads(status.stdout)["pid"], signal.SIGKILL)
+            def is_locked():
+                try: browser.get("/api/session")
+                except Refused as error: return error.code == "session"
+            eventually(is_locked)
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            for name, content in last + contents:
+                assert get(point + "/Empty/Photo/" + name) == content, name
+        """)
+    }
+  }
+
   @Test func whatIsNoUploadIsRefused() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -18,11 +18,16 @@ import Testing
             if self.path == "/page": body = b"<html>log in</html>"
             if self.path == "/none": status = 404
             self.send_response(status)
-            size = len(body) + (5000000 if self.path == "/slow" else 0)
+            size = len(body) + (5000000 if self.path in ("/slow", "/drop") else 0)
             self.send_header("Content-Length", str(size))
             self.end_headers()
             self.wfile.write(body)
             if self.path == "/slow": self.wfile.flush(); stall.wait(60)
+            try:
+                while self.path == "/drop":
+                    self.wfile.write(b"x"); self.wfile.flush()
+                    if stall.wait(0.1): return
+            except OSError: return
     class Web(http.server.ThreadingHTTPServer): daemon_threads = True
     web = Web(("127.0.0.1", 0), Handler)
     threading.Thread(target=web.serve_forever, daemon=True).start()
@@ -75,6 +80,24 @@ import Testing
               eventually(lambda: not server.own_mounts)
               stall.set()
               assert b"127.0.0.1:%d" % web.server_port not in server.output()
+          """)
+    }
+  }
+
+  @Test func aServerThatSendsByteByByteIsGivenUpAndTheNextAddressIsLoaded() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        WebImportTests.web + """
+          os.environ["ALBUMFS_TESTS_LOAD_LOCALLY"] = "yes"
+          with Server(S, delays="slow-server=1") as server:
+              browser = Browser(server, PASSWORD)
+              point = next(iter(server.own_mounts))
+              empty = browser.albums()["Empty"]
+              job = browser.wait(browser.post("/api/imports", dict(album=empty["id"], urls=[base + "/drop", base + "/a"]))["job"])
+              assert [e["error"] for e in job["errors"]] == ["unreachable"] and asked == ["/drop", "/drop", "/a"], (job, asked)
+              assert os.listdir(point + "/Empty/Photo") == ["a.jpg"]
+              stall.set()
           """)
     }
   }

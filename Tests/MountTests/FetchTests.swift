@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(30))) struct FetchTests {
   /// A server with pictures, and with everything else that servers do. `asked` is the list of its requests.
   private static let server = """
-    import http.server, threading, socketserver, json
+    import gzip, http.server, threading, socketserver, json
     picture = get(W + "/picture.jpg")
     asked = []
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -32,6 +32,13 @@ import Testing
             if path == "/file": return self.reply(b"", 302, Location="file:///etc/passwd")
             if path == "/loop": return self.reply(b"", 302, Location="/loop")
             if path == "/empty": return self.reply(b"")
+            if path == "/endless":
+                self.send_response(200); self.end_headers(); self.wfile.write(picture); self.close_connection = True
+                try:
+                    while True: self.wfile.write(bytes(100000))
+                except OSError: return
+            if path == "/packed":
+                return self.reply(gzip.compress(picture + bytes(50000000)), Content_Encoding="gzip")
             if path == "/huge":
                 self.send_response(200); self.send_header("Content-Length", str(1 << 40))
                 self.end_headers(); self.wfile.write(picture); self.close_connection = True; return
@@ -115,7 +122,6 @@ import Testing
       assert "404" in reasons["none"] and "redirects" in reasons["file"], reasons
       assert "redirects" in reasons["loop"] and "larger" in reasons["huge"], reasons
       assert os.listdir(M + "/Trip/Photo") == ["garden.jpg"] and hidden() == []
-      server.server_close()
       urls = ["--url", "http://127.0.0.1:1/a.jpg", "--url", "https://nowhere.invalid/a.jpg"]
       report = load(*urls, M + "/Trip", code=51)
       reasons = [e["reason"] for e in report["errors"]]
@@ -125,6 +131,11 @@ import Testing
       assert "take neither" in load("--move", "--url", base + "/a", M + "/Trip", code=1)
       assert "take neither" in load("--dry-run", "--url", base + "/a", M + "/Trip", code=1)
       small = load("--url-limit", "100", "--url", base + "/garden.jpg", M + "/Trip", code=51)
+      # A body without an end, and one that unpacks to much more, end at once.
+      bombs = load("--url-limit", "1000000", "--url", base + "/endless", "--url", base + "/packed", M + "/Trip", code=51)
+      reasons = [e["reason"] for e in bombs["errors"]]
+      assert "larger" in reasons[0] and "not a picture" in reasons[1] and bombs["imported"] == 0, bombs
+      assert os.listdir(M + "/Trip/Photo") == ["garden.jpg"] and hidden() == []
       """)
   }
 

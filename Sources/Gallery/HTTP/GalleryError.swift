@@ -79,13 +79,16 @@ struct GalleryError: Error {
     }
   }
 
+  /// The fields of the reply.
+  func write(to text: inout JSONText) {
+    text.field("error", code.rawValue)
+    if let detail { text.field("detail", detail) }
+    for (name, value) in numbers { text.field(name, value) }
+  }
+
   var response: Response {
     var text = JSONText()
-    text.object { text in
-      text.field("error", code.rawValue)
-      if let detail { text.field("detail", detail) }
-      for (name, value) in numbers { text.field(name, value) }
-    }
+    text.object { write(to: &$0) }
     return text.response(status ?? usualStatus)
   }
 }

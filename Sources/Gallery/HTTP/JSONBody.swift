@@ -55,23 +55,32 @@ func withDeadline<Result: Sendable>(
   }
 }
 
-/// Tells that a client still sends. Any thread.
+/// Tells that a client still sends enough. Any thread.
 final class Pulse: Sendable {
-  private let last = Mutex(MonotonicTime.now, rank: .leaf)
+  /// So many bytes are enough: a slow network brings them in a second.
+  private static let least = 4096
+  private let pace: Mutex<Pace>
 
-  func beat() { last.withLock { $0 = .now } }
-  func isStalled(for wait: Duration) -> Bool { last.withLock { MonotonicTime.now > $0 + wait } }
+  init(_ patience: Duration) {
+    pace = Mutex(Pace(atLeast: Pulse.least, each: patience), rank: .leaf)
+  }
+
+  func beat(_ count: Int) { pace.withLock { $0.add(count) } }
+  /// The server itself was at work.
+  func restart() { pace.withLock { $0.restart() } }
+  var isTooSlow: Bool { pace.withLock { $0.isTooSlow } }
 }
 
-/// Runs `body`, and cancels it when it has not called `beat` for so long. It then throws `slow`.
+/// Runs `body`, and cancels it when less than a few kilobytes came in this time, as it says by `beat`. It
+/// then throws `slow`.
 func withStallLimit<Result: Sendable>(
-  _ wait: Duration, _ body: @escaping @Sendable (Pulse) async throws -> Result
+  _ patience: Duration, _ body: @escaping @Sendable (Pulse) async throws -> Result
 ) async throws -> Result {
-  let pulse = Pulse()
+  let pulse = Pulse(patience)
   return try await withThrowingTaskGroup(of: Result.self) { group in
     group.addTask { try await body(pulse) }
     group.addTask {
-      while !pulse.isStalled(for: wait) { try await Task.sleep(for: .milliseconds(500)) }
+      while !pulse.isTooSlow { try await Task.sleep(for: .milliseconds(500)) }
       throw GalleryError(.slow, "The request came too slowly.")
     }
     defer { group.cancelAll() }

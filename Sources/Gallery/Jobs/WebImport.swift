@@ -15,6 +15,7 @@ struct WebImport: Sendable {
 
   /// The largest file, in bytes.
   private static let sizeLimit: Int64 = 8 << 30
+  private static let slowPatience = TestHooks.delay(.slowServer, .seconds(60))
 
   init(
     _ session: Session, _ job: Job, program: String, web: BlockingBridge, work: BlockingBridge
@@ -50,7 +51,8 @@ struct WebImport: Sendable {
     guard let album = space.index.album(inode) else { throw GalleryError(.unknown) }
     let folder = try space.photoFolder(of: album)
     let download = RemoteDownload(
-      program: program, isPublicOnly: !TestHooks.loadsLocally, limit: WebImport.sizeLimit)
+      program: program, isPublicOnly: !TestHooks.loadsLocally, limit: WebImport.sizeLimit,
+      slowPatience: WebImport.slowPatience)
     let (loaded, partial) = try download.run(url, in: folder) { bytes, size in
       job.isAt(bytes, of: size)
       return !job.isCancelled

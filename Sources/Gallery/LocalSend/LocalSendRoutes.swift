@@ -16,8 +16,6 @@ struct LocalSendRoutes: Sendable {
 
   /// Names and hashes of thousands of files.
   private static let offerLimit = 8 << 20
-  /// A sender that sends nothing for so long is cut off.
-  private static let patience = Duration.seconds(30)
 
   func add(to router: Router<Context>) {
     router.get(RouterPath(Self.prefix + "info")) { _, _ in
@@ -174,12 +172,12 @@ struct LocalSendRoutes: Sendable {
     _ request: Request, to file: FolderFile, _ expected: LocalSendOffer.Expected,
     _ reception: Reception, _ transfer: Transfer
   ) async throws {
-    try await withStallLimit(Self.patience) { [work] pulse in
+    try await withStallLimit(GalleryRoutes.slicePatience) { [work] pulse in
       var slice = SliceWriter(file, from: 0, atMost: expected.size, work)
       var hash = SHA256()
       for try await part in request.body {
         if !reception.isOpen || transfer.isCancelled { throw GalleryError(.refused) }
-        pulse.beat()
+        pulse.beat(part.readableBytes)
         reception.session.wasUsed(onPage: false)
         if expected.sha256 != nil { hash.update(Array(part.readableBytesView)) }
         try await slice.append(part)

@@ -120,6 +120,26 @@ export function oncePerFrame(action) {
 }
 
 /**
+ * Returns a function that runs `action` in a frame, and again only after a pause: drawing costs a processor that has
+ * more to do.
+ * @param {number} pause  in milliseconds
+ * @param {() => void} action
+ */
+export function nowAndThen(pause, action) {
+  let asked = false;
+  let last = -Infinity;
+  return () => {
+    if (asked) return;
+    asked = true;
+    setTimeout(() => requestAnimationFrame(() => {
+      asked = false;
+      last = performance.now();
+      action();
+    }), Math.max(0, last + pause - performance.now()));
+  };
+}
+
+/**
  * Keeps a CSS property of the document at an element's height and a gap, or at 0 where it shows nothing.
  * @param {HTMLElement} element
  * @param {string} property

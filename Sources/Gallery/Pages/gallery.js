@@ -89,7 +89,7 @@ export class Gallery {
     this.library.imports = info.imports === true;
     this.jobs = new Jobs(() => void this.#refresh());
     this.actions = new Actions(this.library, this.jobs, this.thumbnails);
-    this.uploads = new UploadQueue(httpTransport(info.sliceSize));
+    this.uploads = new UploadQueue(httpTransport(info));
     this.#parts = this.#makeParts();
     this.library.onChange((changes) => this.#changed(changes));
     this.selection.onChange(() => this.#selectionChanged());
@@ -568,7 +568,7 @@ export class Gallery {
     const { route } = here();
     if (this.uploads.isOver) this.uploads.clear();
     if (this.uploads.counts.ready === 0) this.uploads.album = route.view === "album" ? route.album : null;
-    this.#parts.panel.element.classList.remove("folded");
+    this.#parts.panel.fold(false);
     this.uploads.add(files);
   }
 

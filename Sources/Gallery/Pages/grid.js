@@ -7,7 +7,8 @@
 import { breathe, h, oncePerFrame, picture, settle, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { Layout } from "./layout.js";
-import { formatDay, formatDate, formatDuration, formatMonth, t } from "./texts.js";
+import { formatDay, formatDate, formatDuration, formatMonth, t, yearOf } from "./texts.js";
+import { GridFilms } from "./grid-films.js";
 import { GridPointer } from "./grid-pointer.js";
 import { isolated, shown } from "./names.js";
 
@@ -28,6 +29,7 @@ import { isolated, shown } from "./names.js";
 const layoutSlice = 20_000;
 const dayHeader = 44;
 const monthHeader = 46;
+const yearHeader = 60;
 const betweenDays = 12;
 /** How large pictures are shown, as parts of the usual size; the person's choice lasts as long as the page. */
 const sizes = [0.5, 0.72, 1, 1.45, 2.1];
@@ -62,6 +64,7 @@ export class Grid {
   #resize;
   #forget;
   #forgetSelection;
+  #films;
 
   /** @param {GridOptions} options */
   constructor(options) {
@@ -72,6 +75,7 @@ export class Grid {
     this.element.addEventListener("keydown", (event) => this.#key(event));
     this.element.addEventListener("focusin", (event) => this.#focused(event));
     new GridPointer(this);
+    this.#films = new GridFilms(this.element);
     this.#resize = new ResizeObserver(() => this.#measure());
     this.#resize.observe(this.element);
     addEventListener("scroll", this.render, { passive: true });
@@ -89,6 +93,7 @@ export class Grid {
     this.#forget();
     this.#forgetSelection();
     this.options.thumbnails.want("grid", []);
+    this.#films.stop();
     this.element.remove();
   }
 
@@ -129,7 +134,8 @@ export class Grid {
       width: this.#width,
       target: Math.min(target, this.#width),
       gap,
-      header: (index) => dayHeader + (this.#beginsMonth(listing, index) ? monthHeader : 0),
+      header: (index) => dayHeader + (this.#beginsMonth(listing, index) ? monthHeader : 0)
+        + (this.#beginsYear(listing, index) ? yearHeader : 0),
       between: betweenDays,
     });
     const goal = anchor ? listing.indexOf(anchor.id) : -1;
@@ -180,6 +186,15 @@ export class Grid {
   #beginsMonth(listing, index) {
     if (this.#byMonth) return false;
     return index === 0 || listing.month(index) !== listing.month(index - 1);
+  }
+
+  /**
+   * True for the first photo of a year below another one. The year at the top stands in its month's name.
+   * @param {Listing} listing
+   * @param {number} index
+   */
+  #beginsYear(listing, index) {
+    return index > 0 && yearOf(listing.days[index]) !== yearOf(listing.days[index - 1]);
   }
 
   /**
@@ -420,6 +435,7 @@ export class Grid {
         on: { click: () => this.toggleDay(index) },
       }, icon("select")));
     return h("div", { class: "section-head", role: "rowheader" },
+      this.#beginsYear(listing, index) && h("p", { class: "year-head" }, String(yearOf(listing.days[index]))),
       this.#beginsMonth(listing, index) && h("p", { class: "month" }, month), day);
   }
 

@@ -7,7 +7,7 @@ import { get, ownHeaders, post } from "./api.js";
 
 /**
  * @typedef {{readOnly: boolean, idleSeconds: number, thumbnailSize: number, maximumUpload: number,
- *   sliceSize: number, imports?: boolean, space?: string | null}} SessionInfo
+ *   sliceSize: number, batch: {files: number, bytes: number}, imports?: boolean, space?: string | null}} SessionInfo
  * `space` is the same in each session of a space.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Finds files to upload: picked, dropped, or in dropped folders.
+ * Finds files to upload: picked, dropped, or in dropped folders; in the order of their names.
  * @module
  */
 
@@ -49,12 +49,35 @@ function uploadFile(file, folders, hasPhoto) {
   return { name: file.name, size: file.size, modified: file.lastModified / 1000, folders: albums, source: file };
 }
 
+/** As people count: 2 before 10. */
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+/**
+ * Sorts the files of each folder by name, and leaves the folders as they came. A browser gives files in no order of use.
+ * @template {{file: File, folders: string[]}} T
+ * @param {T[]} picked
+ */
+function inOrder(picked) {
+  /** @type {Map<string, T[]>} */
+  const byFolder = new Map();
+  for (const each of picked) {
+    const folder = each.folders.join("/");
+    const siblings = byFolder.get(folder);
+    if (siblings) siblings.push(each);
+    else byFolder.set(folder, [each]);
+  }
+  for (const siblings of byFolder.values()) {
+    siblings.sort((one, other) => collator.compare(one.file.name, other.file.name));
+  }
+  return [...byFolder.values()].flat();
+}
+
 /**
  * Returns picked files; those of a picked folder keep their folders.
  * @param {Iterable<File>} files
  */
 export function pickedFiles(files) {
-  const picked = [...files].map((file) => ({ file, folders: file.webkitRelativePath.split("/").slice(0, -1) }));
+  const picked = inOrder([...files].map((file) => ({ file, folders: file.webkitRelativePath.split("/").slice(0, -1) })));
   const withPhoto = new Set(picked.flatMap(({ folders }) => folders.flatMap((name, depth) =>
     (name === "Photo" ? [folders.slice(0, depth).join("/")] : []))));
   const hasPhoto = (/** @type {string[]} */ path) => withPhoto.has(path.join("/"));
@@ -123,7 +146,7 @@ async function readDirectory(directory) {
   for (;;) {
     /** @type {FileSystemEntry[]} */
     const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    if (some.length === 0) return entries;
+    if (some.length === 0) return entries.sort((one, other) => collator.compare(one.name, other.name));
     entries.push(...some);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { confirmDialog } from "./dialogs.js";
-import { append, fill, h, oncePerFrame, publishHeight, style } from "./dom.js";
+import { append, fill, h, nowAndThen, oncePerFrame, publishHeight, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { isolated, shown } from "./names.js";
 import { explain, formatBytes, formatTimeLeft, t } from "./texts.js";
@@ -17,8 +17,20 @@ import { VirtualList } from "./virtual-list.js";
 /** @typedef {import("./upload-kind.js").FileKind} FileKind */
 
 const rowHeight = 60;
+/** So many milliseconds apart the panel shows how far the files are. */
+const progressTime = 250;
+
+/**
+ * Returns the files in the order of their names; those that failed are the first when all is over.
+ * @param {UploadQueue} queue
+ */
+function inOrder({ items, isOver, counts }) {
+  if (!isOver || counts.failed === 0) return items;
+  return [...items.filter(({ state }) => state === "failed"), ...items.filter(({ state }) => state !== "failed")];
+}
 
 export class UploadPanel {
+  /** @type {HTMLElement} */
   element;
   #queue;
   #chooseAlbum;
@@ -35,8 +47,12 @@ export class UploadPanel {
   #target = h("p", { class: "upload-target" });
   #hint = h("p", { class: "hint" });
   #buttons = h("div", { class: "upload-buttons" });
+  /** @type {HTMLButtonElement} */
+  #foldButton;
   #forget;
   #height;
+  /** True while files were on the way when the panel was drawn last. */
+  #ran = false;
   #spoken = 0;
   #shape = "";
   /** @type {WakeLockSentinel | null} */
@@ -55,20 +71,15 @@ export class UploadPanel {
     this.#progress = h("div", {
       class: "progress", role: "progressbar", "aria-label": t("uploads"),
     }, this.#bar);
-    /** @type {HTMLButtonElement} */
-    const fold = h("button", {
+    this.#foldButton = h("button", {
       type: "button", class: "quiet", "aria-label": t("fold"), title: t("fold"), "aria-expanded": "true",
-      on: {
-        click: () => {
-          const folded = this.element.classList.toggle("folded");
-          fold.setAttribute("aria-expanded", String(!folded));
-        },
-      },
+      on: { click: () => this.fold(!this.element.classList.contains("folded")) },
     }, icon("down"));
     this.element = h("section", { class: "upload-panel", "aria-label": t("uploads"), hidden: true },
-      h("header", null, h("div", { class: "upload-summary" }, this.#title, this.#detail), fold),
+      h("header", null, h("div", { class: "upload-summary" }, this.#title, this.#detail), this.#foldButton),
       this.#progress, this.#target, this.#hint, this.#list.element, this.#buttons, this.#live);
-    this.#forget = queue.onChange(() => this.update());
+    const progress = nowAndThen(progressTime, this.update);
+    this.#forget = queue.onChange((item) => (item === null ? this.update() : progress()));
     // On a narrow page messages lie above the panel.
     this.#height = publishHeight(this.element, "--uploads");
   }
@@ -82,12 +93,31 @@ export class UploadPanel {
     style(document.documentElement, { "--uploads": "0px" });
   }
 
+  /**
+   * Shows the files, or what came of them alone.
+   * @param {boolean} folded
+   */
+  fold(folded) {
+    this.element.classList.toggle("folded", folded);
+    this.#foldButton.setAttribute("aria-expanded", String(!folded));
+  }
+
+  /** Folds when all files are saved, unless somebody looks through them. */
+  #foldAtEnd() {
+    const { isRunning, isOver, counts } = this.#queue;
+    const list = this.#list.element;
+    const isRead = list.scrollTop > 0 || list.contains(document.activeElement);
+    if (this.#ran && isOver && counts.failed === 0 && !isRead) this.fold(true);
+    this.#ran = isRunning;
+  }
+
   update = oncePerFrame(() => {
     const queue = this.#queue;
     this.element.hidden = queue.items.length === 0;
     if (this.element.hidden) return;
+    this.#foldAtEnd();
     this.#describe();
-    this.#list.show(queue.items);
+    this.#list.show(inOrder(queue));
     this.#showButtons();
     this.#keepAwake();
   });
@@ -103,6 +133,7 @@ export class UploadPanel {
     this.#progress.setAttribute("aria-valuenow", String(Math.round(part * 100)));
     style(this.#bar, { transform: `scaleX(${part})` });
     this.element.classList.toggle("trouble", queue.trouble !== null);
+    this.element.classList.toggle("over", queue.isOver);
     this.#hint.textContent = isReview && /iPhone|iPad/.test(navigator.userAgent) ? t("iphoneHint") : "";
     this.#hint.hidden = this.#hint.textContent === "";
     this.#describeTarget(isReview);

@@ -8,7 +8,8 @@
  *    others, and continues where the server says it is.
  *    What the server has of an upload that this queue did not begin counts only as far as its hash is the
  *    file's: another file may have the same name, size and time.
- * 3. At most `parallel` files are sent at once. A file that only waits for the disk does not count.
+ * 3. Small files go in batches, each in one request. At most `parallel` requests send at once. One that only waits
+ *    for the disk does not count.
  * @module
  */
 
@@ -33,20 +34,29 @@
  * @typedef {{upload: string, offset: number, candidate?: boolean}} Begun
  */
 /**
+ * What the server says of one file of a batch; null where it says nothing, because another file broke the batch off.
+ * @typedef {{state: "saved" | "there", name: string} | {error: string, offset?: number} | null} Outcome
+ */
+/**
  * @typedef {object} Transport
+ * @property {number} sliceSize  the most bytes that `send` sends
+ * @property {{files: number, bytes: number}} batch  the most files that begin at once, and bytes that `sendAll` sends
  * @property {(album: string, file: UploadFile) => Promise<Begun>} begin
+ * @property {(files: {album: string, file: UploadFile}[]) => Promise<(Begun | {error: string})[]>} beginAll
  * @property {(upload: string) => Promise<number>} offset  how far an upload of this queue is
  * @property {(upload: string, file: UploadFile, offset: number, found: number) => Promise<number>} prove
  *   proves the next bytes of those that were found; returns how many are proved, 0 where they are another file's
  * @property {(upload: string, file: UploadFile) => Promise<{state: "there" | "new"}>} same
  * @property {(upload: string, file: UploadFile, offset: number, progress: (bytes: number) => void,
  *   signal: AbortSignal) => Promise<number>} send  sends a slice; returns the new offset
+ * @property {(files: {upload: string, file: UploadFile}[], progress: (bytes: number) => void,
+ *   signal: AbortSignal) => Promise<Outcome[]>} sendAll  sends files whole, and finishes each
  * @property {(upload: string) => Promise<{state: "saved" | "there", name: string}>} finish
  * @property {(upload: string) => Promise<unknown>} cancel
  */
 /**
  * @typedef {object} QueueOptions
- * @property {number} [parallel]
+ * @property {number} [parallel]  the most requests that send at once
  * @property {number} [finishing]  the most files that wait for the disk at once
  * @property {number} [comparable]  the largest file that is compared by content before it is sent
  * @property {(milliseconds: number) => Promise<void>} [wait]
@@ -67,9 +77,24 @@ function offsetIn(error) {
   return typeof offset === "number" ? offset : undefined;
 }
 
+/** @param {any} error */
+function codeIn(error) {
+  return typeof error?.code === "string" ? error.code : "failed";
+}
+
+/**
+ * Returns the error that a request of this file alone would have failed with.
+ * @param {{error: string, offset?: number}} outcome
+ */
+function failureOf(outcome) {
+  return Object.assign(new Error(outcome.error), { code: outcome.error, body: outcome });
+}
+
 export class UploadQueue {
   /** @type {UploadItem[]} */
   items = [];
+  /** @type {Set<UploadItem>} the same, for quick questions */
+  #known = new Set();
   /** @type {string | null} the album that files go to when `start` is called */
   album = null;
   paused = false;
@@ -137,9 +162,12 @@ export class UploadQueue {
   add(files) {
     for (const file of files) {
       this.#number += 1;
-      this.items.push({
+      /** @type {UploadItem} */
+      const item = {
         number: this.#number, file, album: "", state: "ready", sent: 0, error: null, savedAs: null,
-      });
+      };
+      this.items.push(item);
+      this.#known.add(item);
       this.counts.ready += 1;
       this.totalBytes += file.size;
     }
@@ -187,6 +215,7 @@ export class UploadQueue {
     const position = this.items.indexOf(item);
     if (position < 0) return;
     this.items.splice(position, 1);
+    this.#known.delete(item);
     this.#waiting = this.#waiting.filter((each) => each !== item);
     this.counts[item.state] -= 1;
     this.totalBytes -= item.file.size;
@@ -202,6 +231,7 @@ export class UploadQueue {
     const open = this.items.filter((item) => !over.has(item.state));
     this.items = this.items.filter((item) => over.has(item.state));
     this.#waiting = [];
+    this.#known = new Set(this.items);
     for (const item of open) {
       this.counts[item.state] -= 1;
       this.totalBytes -= item.file.size;
@@ -216,6 +246,7 @@ export class UploadQueue {
   clear() {
     if (!this.isOver) return;
     this.items = [];
+    this.#known.clear();
     this.#uploads.clear();
     this.counts = { ready: 0, waiting: 0, sending: 0, finishing: 0, saved: 0, there: 0, failed: 0 };
     this.totalBytes = this.sentBytes = 0;
@@ -227,6 +258,7 @@ export class UploadQueue {
     this.#stopped = true;
     for (const controller of this.#active.values()) controller.abort();
     this.items = [];
+    this.#known.clear();
     this.#waiting = [];
     this.#uploads.clear();
     this.#listeners.clear();
@@ -292,27 +324,72 @@ export class UploadQueue {
 
   #pump() {
     while (!this.#stopped && !this.paused && this.trouble === null) {
-      if (this.counts.sending >= this.#options.parallel) return;
+      if (this.#senders >= this.#options.parallel) return;
       if (this.counts.finishing >= this.#options.finishing) return;
-      const item = this.#waiting.pop();
-      if (!item) return;
-      this.#enter(item, "sending");
-      void this.#run(item).finally(() => this.#pump());
+      const items = this.#next();
+      if (items.length === 0) return;
+      for (const item of items) this.#enter(item, "sending");
+      void this.#run(items).finally(() => this.#pump());
     }
   }
 
-  /** @param {UploadItem} item */
-  async #run(item) {
+  /** How many requests send files. */
+  get #senders() {
+    const sending = [...this.#active].filter(([item]) => item.state === "sending");
+    return new Set(sending.map(([, controller]) => controller)).size;
+  }
+
+  /**
+   * Takes the next file, or the next small ones that go in one request: so few that all requests have some to send.
+   * @returns {UploadItem[]}
+   */
+  #next() {
+    const { batch, sliceSize } = this.#transport;
+    const most = Math.min(batch.files, Math.ceil(this.#waiting.length / this.#options.parallel));
+    /** @type {UploadItem[]} */
+    const items = [];
+    let bytes = 0;
+    for (let item = this.#waiting.at(-1); item; item = this.#waiting.at(-1)) {
+      const isAlone = item.file.size > sliceSize || this.#uploads.has(item);
+      bytes += item.file.size;
+      if (items.length > 0 && (isAlone || bytes > batch.bytes || items.length >= most)) break;
+      this.#waiting.pop();
+      items.push(item);
+      if (isAlone) break;
+    }
+    return items;
+  }
+
+  /** @param {UploadItem[]} items */
+  async #run(items) {
     const controller = new AbortController();
-    this.#active.set(item, controller);
+    const { signal } = controller;
+    for (const item of items) this.#active.set(item, controller);
+    const [first] = items;
+    const isAlone = first.file.size > this.#transport.sliceSize || this.#uploads.has(first);
+    await this.#attempt(items, controller, () =>
+      (isAlone ? this.#transfer(first, signal) : this.#transferAll(items, controller)));
+    for (const item of items) if (this.#active.get(item) === controller) this.#active.delete(item);
+  }
+
+  /**
+   * Runs a part of a transfer, and decides what a failure means for those of its files that did not go back to the
+   * others, from where another transfer may have taken them.
+   * @param {UploadItem[]} items
+   * @param {AbortController} controller
+   * @param {() => Promise<void>} action
+   */
+  async #attempt(items, controller, action) {
     try {
-      await this.#transfer(item, controller.signal);
-      this.#failures = 0;
+      await action();
     } catch (error) {
-      const isKnown = !this.#stopped && this.items.includes(item);
-      if (isKnown) await this.#failed(item, error, controller.signal.aborted);
-    } finally {
-      this.#active.delete(item);
+      if (this.#stopped) return;
+      const { aborted } = controller.signal;
+      const open = items.filter((item) => this.#known.has(item) && this.#active.get(item) === controller
+        && (item.state === "sending" || item.state === "finishing"));
+      // The first of those that go back is the next again.
+      const waits = open.reverse().map((item) => this.#failed(item, error, aborted, open.length > 1));
+      if (waits.includes(true)) await this.#comeBack(error);
     }
   }
 
@@ -321,29 +398,122 @@ export class UploadQueue {
    * @param {AbortSignal} signal
    */
   async #transfer(item, signal) {
-    const { file } = item;
     const begun = await this.#begin(item);
-    const { upload } = begun;
-    if (!this.items.includes(item)) {
-      await this.#transport.cancel(upload);
-      return;
-    }
-    this.#uploads.set(item, upload);
+    if (!await this.#hasBegun(item, begun.upload)) return;
     signal.throwIfAborted();
-    if (begun.candidate && begun.offset < file.size && file.size <= this.#options.comparable) {
-      const answer = await this.#transport.same(upload, file);
-      if (answer.state === "there") {
-        this.#over(item, "there", file.name);
-        return;
-      }
+    if (await this.#isThere(item, begun)) return;
+    await this.#send(item, begun, signal);
+  }
+
+  /**
+   * Notes an upload; false where the person took its file out meanwhile.
+   * @param {UploadItem} item
+   * @param {string} upload
+   */
+  async #hasBegun(item, upload) {
+    if (this.#known.has(item)) {
+      this.#uploads.set(item, upload);
+      return true;
     }
-    const offset = begun.isOurs ? begun.offset : await this.#prove(item, upload, begun.offset, signal);
+    if (!this.#stopped) await this.#transport.cancel(upload);
+    return false;
+  }
+
+  /**
+   * Ends an upload whose content the album has already.
+   * @param {UploadItem} item
+   * @param {Begun} begun
+   */
+  async #isThere(item, { upload, offset, candidate }) {
+    const { file } = item;
+    if (!candidate || offset >= file.size || file.size > this.#options.comparable) return false;
+    const answer = await this.#transport.same(upload, file);
+    if (answer.state === "there") this.#over(item, "there", file.name);
+    return answer.state === "there";
+  }
+
+  /**
+   * Sends what is missing of a file, and finishes it.
+   * @param {UploadItem} item
+   * @param {Begun & {isOurs?: boolean}} begun
+   * @param {AbortSignal} signal
+   */
+  async #send(item, { upload, offset: found, isOurs }, signal) {
+    const offset = isOurs ? found : await this.#prove(item, upload, found, signal);
     this.#setSent(item, offset, false);
     await this.#sendSlices(item, upload, offset, signal);
     this.#enter(item, "finishing");
     this.#pump();
     const result = await this.#transport.finish(upload);
     this.#over(item, result.state === "there" ? "there" : "saved", result.name);
+  }
+
+  /**
+   * Sends small files: those of which the server has nothing in one request.
+   * @param {UploadItem[]} items
+   * @param {AbortController} controller
+   */
+  async #transferAll(items, controller) {
+    const { signal } = controller;
+    const answers = await this.#transport.beginAll(items);
+    /** @type {UploadItem[]} */
+    const whole = [];
+    /** @type {[UploadItem, Begun][]} */
+    const parts = [];
+    for (const [place, item] of items.entries()) {
+      const answer = answers[place];
+      await this.#attempt([item], controller, async () => {
+        if ("error" in answer) throw failureOf(answer);
+        if (!await this.#hasBegun(item, answer.upload)) return;
+        signal.throwIfAborted();
+        if (await this.#isThere(item, answer)) return;
+        if (answer.offset > 0) parts.push([item, answer]);
+        else whole.push(item);
+      });
+    }
+    if (whole.length > 0) await this.#sendAll(whole, controller);
+    for (const [item, begun] of parts) await this.#attempt([item], controller, () => this.#send(item, begun, signal));
+  }
+
+  /**
+   * @param {UploadItem[]} items
+   * @param {AbortController} controller
+   */
+  async #sendAll(items, controller) {
+    const { signal } = controller;
+    const files = items.map((item) => ({ upload: this.#uploads.get(item) ?? "", file: item.file }));
+    const total = files.reduce((sum, { file }) => sum + file.size, 0);
+    const outcomes = await this.#transport.sendAll(files, (bytes) => {
+      if (signal.aborted || this.#stopped) return;
+      this.#spread(items, bytes);
+      if (bytes < total) return;
+      for (const item of items) if (item.state === "sending") this.#enter(item, "finishing");
+      this.#pump();
+    }, signal);
+    for (const [place, item] of items.entries()) {
+      const outcome = outcomes[place];
+      await this.#attempt([item], controller, async () => {
+        if (outcome === null) this.#sendLater(item);
+        else if ("error" in outcome) throw failureOf(outcome);
+        else this.#over(item, outcome.state, outcome.name);
+      });
+    }
+  }
+
+  /**
+   * Says of each file how much of it is among the first bytes of a batch.
+   * @param {UploadItem[]} items
+   * @param {number} bytes
+   */
+  #spread(items, bytes) {
+    let rest = bytes;
+    for (const item of items) {
+      const sent = Math.min(item.file.size, rest);
+      rest -= sent;
+      if (sent === item.sent || item.state !== "sending") continue;
+      this.#setSent(item, sent, true);
+      this.#tell(item);
+    }
   }
 
   /**
@@ -416,7 +586,8 @@ export class UploadQueue {
    * @param {string} name
    */
   #over(item, state, name) {
-    if (!this.items.includes(item)) return;
+    this.#failures = 0;
+    if (!this.#known.has(item)) return;
     item.savedAs = name !== item.file.name ? name : null;
     item.error = null;
     this.#uploads.delete(item);
@@ -424,20 +595,23 @@ export class UploadQueue {
   }
 
   /**
-   * Decides what a failure means: for this file, or for all.
+   * Decides what a failure means: for this file, or for all. Returns true where all have to wait.
    * @param {UploadItem} item
    * @param {any} error
    * @param {boolean} interrupted
+   * @param {boolean} isShared  whether the failure may be another file's
    */
-  async #failed(item, error, interrupted) {
-    const code = typeof error?.code === "string" ? error.code : "failed";
-    if (interrupted) return this.#requeue(item, item.sent);
-    // Something else became of the hidden file, so that the upload was not complete after all.
-    if (offsetIn(error) !== undefined && this.#restart(item)) return this.#requeue(item, 0);
-    if (code === "offline" || code === "busy" || code === "slow") {
-      this.#requeue(item, item.sent);
-      await this.#comeBack(code, error);
-    } else if (code === "room") {
+  #failed(item, error, interrupted, isShared) {
+    const code = codeIn(error);
+    const isPassing = code === "offline" || code === "busy" || code === "slow";
+    if (interrupted || isPassing) this.#requeue(item, item.sent);
+    // Something else became of the hidden file, so that the upload was not complete after all; or the request was
+    // of several files, and each goes alone now.
+    else if (offsetIn(error) !== undefined && this.#restart(item)) this.#requeue(item, 0);
+    // The server has finished it, and the reply was lost; or forgot it.
+    else if (code === "unknown" && this.#uploads.delete(item) && this.#restart(item)) this.#requeue(item, 0);
+    else if (isShared && this.#uploads.has(item) && code !== "room") this.#requeue(item, 0);
+    else if (code === "room") {
       this.#requeue(item, item.sent);
       this.trouble = "room";
       this.#tell(null);
@@ -445,6 +619,12 @@ export class UploadQueue {
       item.error = code;
       this.#enter(item, "failed");
     }
+    return isPassing && !interrupted;
+  }
+
+  /** @param {UploadItem} item */
+  #sendLater(item) {
+    if (this.#known.has(item)) this.#requeue(item, 0);
   }
 
   /**
@@ -463,6 +643,7 @@ export class UploadQueue {
    * @param {number} sent
    */
   #requeue(item, sent) {
+    this.#active.delete(item);
     item.error = null;
     this.#setSent(item, sent, false);
     this.#enter(item, "waiting");
@@ -471,12 +652,11 @@ export class UploadQueue {
 
   /**
    * Waits until the server is there again, longer after each failure. Only one waits for all.
-   * @param {string} code
    * @param {any} error
    */
-  async #comeBack(code, error) {
+  async #comeBack(error) {
     if (this.trouble !== null) return;
-    this.trouble = code === "offline" ? "offline" : "busy";
+    this.trouble = codeIn(error) === "offline" ? "offline" : "busy";
     this.#tell(null);
     const told = Number(error?.body?.retryAfter) * 1000;
     await this.#options.wait(told > 0 ? told : Math.min(longestWait, 1000 * 2 ** this.#failures));

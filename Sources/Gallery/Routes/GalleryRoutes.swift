@@ -38,6 +38,7 @@ struct GalleryRoutes: Sendable {
     addJobs(to: router)
     addImports(to: router)
     addUploads(to: router)
+    addBatches(to: router)
     addReceptions(to: router)
     LocalSendRoutes(desk: desk, work: work).add(to: router)
     return router

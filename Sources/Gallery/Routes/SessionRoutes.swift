@@ -44,6 +44,12 @@ extension GalleryRoutes {
       text.field("thumbnailSize", Int64(session.space.mount.thumbnailEdge))
       text.field("maximumUpload", GalleryRoutes.maximumUpload)
       text.field("sliceSize", Int64(GalleryRoutes.sliceSize))
+      text.field("batch") { text in
+        text.object { text in
+          text.field("files", Int64(GalleryRoutes.batch.files))
+          text.field("bytes", GalleryRoutes.batch.bytes)
+        }
+      }
       text.field("imports", fetchProgram != nil)
       text.field("space", session.space.mark)
     }

@@ -9,17 +9,8 @@ extension GalleryRoutes {
   static let sliceSize = 8 << 20
   /// The longest file.
   static let maximumUpload: Int64 = 1 << 40
-  /// A client that sends nothing for so long is cut off. What has arrived stays.
-  private static let slicePatience = TestHooks.delay(.slice, .seconds(30))
-  private static let depthLimit = 32
-
-  private struct Order: Decodable {
-    var album: String
-    var folders: [String]?
-    var name: String
-    var size: Int64
-    var modified: Double
-  }
+  /// A client that sends almost nothing for so long is cut off. What has arrived of a browser's upload stays.
+  static let slicePatience = TestHooks.delay(.slice, .seconds(30))
 
   /// A SHA-256 in hexadecimal.
   private struct Hash: Decodable {
@@ -50,8 +41,13 @@ extension GalleryRoutes {
   func addUploads(to router: Router<Context>) {
     router.post("/api/uploads") { request, _ in
       let session = try sessions.session(request)
-      let order = try await RequestBodies.json(request, Order.self)
-      return try await files.run { try begin(order, session) }
+      let order = try await RequestBodies.json(request, UploadOrder.self)
+      return try await files.run {
+        let begun = try begin(order, session)
+        var text = JSONText()
+        text.object { begun.write(to: &$0) }
+        return text.response()
+      }
     }
     router.put("/api/uploads/:id") { request, context in
       let (session, upload, _) = try upload(request, context)
@@ -112,28 +108,18 @@ extension GalleryRoutes {
     return text.response()
   }
 
-  private func begin(_ order: Order, _ session: Session) throws -> Response {
+  /// Begins one upload, or finds what an earlier one left. Blocks.
+  func begin(_ order: UploadOrder, _ session: Session) throws -> BegunUpload {
     try session.space.requireWritable()
-    let name = try GalleryName.valid(order.name)
-    let folders = try (order.folders ?? []).map { try GalleryName.valid($0) }
-    guard folders.count <= Self.depthLimit, order.size >= 0, order.modified.isFinite,
-      abs(order.modified) < 9e9
-    else { throw GalleryError(.invalid) }
-    if order.size > Self.maximumUpload { throw GalleryError(.large) }
+    let (name, folders) = try order.checked()
     let files = UploadFiles(space: session.space)
     let album = try files.album(try session.album(order.album).found.inode, folders: folders)
     let upload = Upload(
       album: album, name: name, size: order.size,
       modified: Timestamp(nanoseconds: Int64(order.modified * 1e9)), key: try files.key())
     let offset = try files.found(upload)
-    let id = session.uploads.add(upload)
-    var text = JSONText()
-    text.object { text in
-      text.field("upload", id)
-      text.field("offset", offset)
-      if files.hasCandidate(for: upload) { text.field("candidate", true) }
-    }
-    return text.response()
+    return BegunUpload(
+      id: session.uploads.add(upload), offset: offset, isCandidate: files.hasCandidate(for: upload))
   }
 
   /// Ends an upload whose content the album has already, before it is sent.
@@ -161,28 +147,34 @@ extension GalleryRoutes {
     let files = UploadFiles(space: session.space)
     let file = try await work.run { try files.open(upload, at: offset) }
     return try await withStallLimit(Self.slicePatience) { pulse in
-      var slice = SliceWriter(file, from: offset, atMost: room, work)
-      var failure: (any Error)?
-      do {
+      try await fill(file, of: upload, from: offset, atMost: room) { slice in
         for try await part in request.body {
           if session.isLocked { throw GalleryError(.session) }
-          pulse.beat()
+          pulse.beat(part.readableBytes)
           session.wasUsed()
           try await slice.append(part)
         }
-      } catch {
-        failure = error
       }
-      // Keeps the bytes that have arrived, also where the connection ended.
-      do { try await slice.finish() } catch { failure = failure ?? error }
-      let end = slice.end
-      // Where the disk is full, a part of a piece may lie behind.
-      upload.proved(end, of: file.entry.file.inode, hasTail: failure != nil)
-      // The thread that wrote may close the file only after the client's next slice has come.
-      try file.unlock()
-      if let failure { throw failure }
-      return end
     }
+  }
+
+  /// Lets `body` write to a hidden file, and keeps the bytes that have arrived, also where it fails, as where
+  /// the connection ended. Returns how far the file is then.
+  func fill(
+    _ file: FolderFile, of upload: Upload, from offset: Int64, atMost room: Int64,
+    _ body: (inout SliceWriter) async throws -> Void
+  ) async throws -> Int64 {
+    var slice = SliceWriter(file, from: offset, atMost: room, work)
+    var failure: (any Error)?
+    do { try await body(&slice) } catch { failure = error }
+    do { try await slice.finish() } catch { failure = failure ?? error }
+    let end = slice.end
+    // Where the disk is full, a part of a piece may lie behind.
+    upload.proved(end, of: file.entry.file.inode, hasTail: failure != nil)
+    // The thread that wrote may close the file only after the client's next slice has come.
+    try file.unlock()
+    if let failure { throw failure }
+    return end
   }
 
   private func finish(_ upload: Upload, _ id: String, _ session: Session) async throws -> Response {
@@ -192,18 +184,13 @@ extension GalleryRoutes {
   }
 
   /// Says that a file is saved. Nothing is said to be saved that is not on disk.
-  private func reply(_ finished: UploadFiles.Finished, _ id: String, _ session: Session)
-    async throws
-    -> Response
-  {
+  private func reply(
+    _ finished: UploadFiles.Finished, _ id: String, _ session: Session
+  ) async throws -> Response {
     try await session.space.barriers.wait(work)
     session.uploads.remove(id)
     var text = JSONText()
-    text.object { text in
-      text.field("state", finished.isNew ? "saved" : "there")
-      text.field("name", finished.name.text)
-      text.field("photo", session.id(finished.photo))
-    }
+    text.object { finished.write(to: &$0, session) }
     return text.response()
   }
 }

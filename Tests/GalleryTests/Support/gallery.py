@@ -161,6 +161,14 @@ class Browser:
             offset = self.ask("PUT", f"/api/uploads/{id}?offset={offset}", part)["offset"]
         return self.post(f"/api/uploads/{id}/finish")
 
+    def upload_all(self, album, contents, modified=1_600_000_000):
+        """Uploads small files, a list of (name, content), in one request, as the page does; returns what became of each."""
+        orders = [dict(album=album["id"], folders=[], name=name, size=len(content), modified=modified)
+                  for name, content in contents]
+        begun = self.post("/api/batches", dict(files=orders))["uploads"]
+        ids = ",".join(each["upload"] for each in begun)
+        return self.ask("PUT", "/api/batches?uploads=" + ids, b"".join(content for _, content in contents))["files"]
+
     def prove(self, begun, content, slice=1 << 20):
         """Proves what the server found of an upload, as the page does; returns how much of it is this content's."""
         offset = 0
