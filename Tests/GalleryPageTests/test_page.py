@@ -757,6 +757,8 @@ def one_photo_downloads_as_it_is_and_several_as_a_zip_file(person):
     person.enter()
     person.new_album()
     person.upload(pictures(3))
+    # Photos of one upload arrive in no order.
+    person.tiles(3)
     person.press(".tile >> nth=0", modifiers=["Control"])
     with page.expect_download() as one:
         person.press(".selection-bar button[title=Download]")
