@@ -176,6 +176,8 @@ def main() -> int:
     commands["model"] = ["Tests/CopyModel/run", *(["--count", "100000"] if options.long else ["--quick"])]
     commands["fence"] = [
         "python3", "-B", "Tests/FenceModel/model.py", "--histories", "200000" if options.long else "20000"]
+    commands["history"] = [
+        "python3", "-B", "Tests/HistoryModel/model.py", "--histories", "20000" if options.long else "300"]
     if options.browser:
         # A debug build plays the game too: its core is optimised.
         commands["attack"] = [
