@@ -74,11 +74,11 @@ extension FileSystem {
     try storing { () throws(StoreError) in try space.barrier() }
   }
 
-  /// statfs(2) of the disk that holds the store. Deleted files that a full disk may cost count as free room.
+  /// statfs(2) of the disk that holds the store. What a full disk may cost of the past counts as free room.
   package func capacity() throws(FSError) -> FileSystemCapacity {
     let disk = try storing { () throws(StoreError) in try space.capacity() }
     let block = Int64(max(disk.blockSize, 512))
-    let givenUp = space.deletedBytesGivenUp / block
+    let givenUp = space.historyBytesGivenUp / block
     let blocks = disk.totalBytes / block
     return FileSystemCapacity(
       blockSize: Int(block), blocks: blocks,

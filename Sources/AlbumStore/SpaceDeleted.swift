@@ -7,9 +7,11 @@ import AlbumSecrets
 /// The deleted files of a space in numbers.
 package struct DeletedUsage: Equatable, Sendable {
   package var files = 0
-  /// Of their content.
+  /// Of their content, as far as no other file has it.
   package var bytes: Int64 = 0
-  /// The part of `bytes` that a full disk may cost.
+  /// Of content that nothing but points show.
+  package var pointBytes: Int64 = 0
+  /// About how much of both a full disk may cost.
   package var bytesGivenUp: Int64 = 0
   /// How long the oldest has been deleted, by the use clock; nil if there is none.
   package var oldestAge: Duration?
@@ -59,34 +61,18 @@ extension Space {
   }
 
   package var deletedUsage: DeletedUsage {
+    let history = compactor.historyUsage
     var usage = DeletedUsage()
-    var place: UInt32? = 0
-    var oldest = StoreTime.distantFuture
-    var times: [Int64] = []
-    while let start = place {
-      place = read { catalog in
-        catalog.forEachDeleted(from: start, limit: 4096) { index, former in
-          usage.files += 1
-          usage.bytes += catalog.allocated(index)
-          oldest = min(oldest, former.ended)
-          times.append(former.removed.seconds)
-        }
-      }
-    }
-    usage.burst = DeletedBurst(in: times)
-    usage.bytesGivenUp = deletedBytesGivenUp
-    if usage.files > 0 { usage.oldestAge = age(since: oldest) }
+    (usage.files, usage.bytes) = (history.files, history.bytes)
+    (usage.pointBytes, usage.bytesGivenUp) = (history.pointBytes, history.bytesGivenUp)
+    usage.burst = DeletedBurst(in: history.times)
+    if usage.files > 0 { usage.oldestAge = age(since: history.oldest) }
     return usage
   }
 
-  /// Bytes of content of deleted files that a full disk may cost.
-  package var deletedBytesGivenUp: Int64 {
-    var bytes: Int64 = 0
-    compactor.forEachGivenUp { index, place, catalog in
-      // A former version may share all but a few bytes with its file.
-      if place.reason != .overwritten { bytes += catalog.allocated(index) }
-    }
-    return bytes
+  /// About how many bytes of content of the past a full disk may cost.
+  package var historyBytesGivenUp: Int64 {
+    compactor.hasGivenUp ? compactor.historyUsage.bytesGivenUp : 0
   }
 
   /// True if a caller has proven that it can unlock the space (`SpaceKeys.consent`).

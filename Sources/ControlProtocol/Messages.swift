@@ -241,9 +241,9 @@ package struct MountStatus: Codable, Sendable, Equatable {
   /// What the space keeps of deleted files.
   package struct Deleted: Codable, Sendable, Equatable {
     package var files: Int
-    /// The length of their content.
+    /// The length of their content, as far as no other file has it.
     package var bytes: Int64
-    /// The part of `bytes` that a full disk may cost.
+    /// About how much of `bytes` and `snapshotBytes` a full disk may cost.
     package var bytesGivenUp: Int64
     /// How long the oldest has been deleted, in seconds of use; nil if there is none.
     package var oldestSeconds: Int64?
@@ -252,6 +252,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
     package var settings: DeletedFileSettings
     /// The number of snapshots; nil if the daemon's version has none.
     package var snapshots: Int?
+    /// The length of the content that nothing but snapshots show.
+    package var snapshotBytes: Int64?
 
     package struct Burst: Codable, Sendable, Equatable {
       package var files: Int
@@ -267,9 +269,10 @@ package struct MountStatus: Codable, Sendable, Equatable {
 
     package init(
       files: Int, bytes: Int64, bytesGivenUp: Int64, oldestSeconds: Int64?, burst: Burst? = nil,
-      settings: DeletedFileSettings, snapshots: Int? = nil
+      settings: DeletedFileSettings, snapshots: Int? = nil, snapshotBytes: Int64? = nil
     ) {
       self.snapshots = snapshots
+      self.snapshotBytes = snapshotBytes
       self.burst = burst
       self.files = files
       self.bytes = bytes

@@ -126,7 +126,8 @@ extension Parts {
       burst: usage.burst.map {
         MountStatus.Deleted.Burst(files: $0.files, first: $0.first, last: $0.last)
       },
-      settings: deletedSettings, snapshots: space.points.count)
+      settings: deletedSettings, snapshots: space.points.count,
+      snapshotBytes: usage.pointBytes)
   }
 }
 

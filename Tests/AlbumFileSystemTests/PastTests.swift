@@ -235,6 +235,42 @@ struct PastTests {
     #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
   }
 
+  /// Of a photo that is given other permissions and then overwritten, several versions have one content.
+  @Test(arguments: ["overwritten", "twice within a minute", "and the newer version goes"])
+  func eachSnapshotHasTheThumbnailOfItsContent(_ change: String) throws {
+    let space = try TestSpace()
+    func point(_ name: StaticString) -> HistoryPoint {
+      space.space.makePoint(
+        FileName(literal: name), at: space.space.removalMoment(space.fileSystem.clock.now()))
+    }
+    try space.mkdir("Trip")
+    try space.write("first", to: "Trip/Photo/a.jpg")
+    if change == "twice within a minute" { try space.write("second", to: "Trip/Photo/a.jpg") }
+    try space.makeThumbnails()
+    let before = try tree(space, space.number("Trip"))
+    let made = point("before")
+    if change != "twice within a minute" {
+      var other = AttributeChange()
+      other.permissions = 0o600
+      _ = try space.fileSystem.change(other, of: try space.number("Trip/Photo/a.jpg"))
+    }
+    let next = point("next")
+    try space.write("third", to: "Trip/Photo/a.jpg")
+    try space.makeThumbnails()
+    if change == "and the newer version goes" {
+      try space.space.removePoints([next.number])
+      _ = try space.space.compactor.discardDeleted(space.deleted.map(\.inode))
+      #expect(space.deleted.isEmpty)
+    }
+    for isAgain in [false, true] {
+      let shown = try past(space, made.name, "Trip")
+      #expect(shown["/Photo/a.jpg"] == before["/Photo/a.jpg"])
+      #expect(shown["/Thumb/a.jpg"]?.content == before["/Thumb/a.jpg"]?.content)
+      #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
+      if !isAgain { try space.remount() }
+    }
+  }
+
   // MARK: Read-only and hidden
 
   @Test func thePastIsHiddenAndCannotBeChanged() throws {

@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
@@ -76,6 +77,114 @@ struct PointTests {
     try again.removePoints([point.number])
     #expect(again.read { $0.inodeCount } == 2)
     try again.close()
+  }
+
+  // MARK: Room
+
+  /// Removes files as programs remove their own, so that nothing but the newest point shows them.
+  private func removeUnseen(_ files: [String], in space: Space) {
+    let moment = space.removalMoment(.now)
+    space.change { catalog in
+      catalog.makePoint(at: moment)
+      for file in files { catalog.removeEntry(name(file), in: catalog.index(of: .root)!) }
+    }
+  }
+
+  /// A full disk costs what only old points show, and nothing that is guaranteed or has a label. Files can be
+  /// removed all the same, and what may go counts as free.
+  @Test func aFullDiskCostsOldPointsAndLeavesTheGuaranteedOnes() throws {
+    var run = try FullDiskRun()
+    let space = try run.open(time: time.source)
+    run.disk.limit(run.disk.used + 60 << 18)
+    func write(_ batch: String) throws -> [String] {
+      let names = (0..<20).map { "\(batch) \($0)" }
+      for name in names { try run.write(space, name, 100_000) }
+      return names
+    }
+    removeUnseen(try write("old"), in: space)
+    time.pass(.seconds(60))
+    let named = space.makePoint(name("named"), at: space.removalMoment(.now))
+    let kept = try write("kept")
+    let later = space.makePoint(name("later"), at: space.removalMoment(.now))
+    removeUnseen(kept, in: space)
+    time.pass(.seconds(8 * 24 * 3600))
+    removeUnseen(try write("young"), in: space)
+    try space.commit()
+    let young = try #require(space.points.last)
+    let usage = space.deletedUsage
+    #expect((usage.files, usage.pointBytes) == (0, 6_000_000))
+    #expect(usage.bytesGivenUp == 2_000_000 && space.historyBytesGivenUp == 2_000_000)
+    let contents = run.files
+    run.files = [:]
+    try run.fill(space, expecting: .noSpace)
+    #expect(space.points == [named, later, young])
+    #expect(space.deletedUsage.pointBytes == 4_000_000)
+    #expect(space.historyBytesGivenUp == 0)
+    let removed = try #require(run.files.keys.min())
+    space.delete(removed)
+    run.files[removed] = nil
+    try space.commit()
+    #expect(space.deletedNames == [removed])
+    for number in 0..<20 {
+      for (batch, point) in [("kept", later), ("young", young)] {
+        let file = "\(batch) \(number)"
+        #expect(try content(of: file, at: point.number, in: space) == contents[file])
+      }
+    }
+    try space.close()
+    #expect(try run.check().findings.filter { $0.severity == .damage } == [])
+  }
+
+  /// Of several old days the oldest go first, and no more than it takes.
+  @Test func aFullDiskCostsNoMorePointsThanItNeeds() throws {
+    var run = try FullDiskRun()
+    let space = try run.open(time: time.source)
+    run.disk.limit(run.disk.used + 150 << 18)
+    for day in 0..<3 {
+      let names = (0..<90).map { "\(day) \($0)" }
+      for name in names { try run.write(space, name, 100_000) }
+      for name in names { space.delete(name) }
+      try space.commit()
+      time.pass(.seconds(5 * 24 * 3600))
+    }
+    time.pass(.seconds(5 * 24 * 3600))
+    let points = space.points
+    #expect(points.count == 3)
+    run.files = [:]
+    var number = 0
+    while space.deletedNames.count == 270, number < 400 {
+      try run.write(space, "new \(number)", 100_000)
+      number += 1
+    }
+    #expect(space.points == Array(points.dropFirst()))
+    #expect(space.deletedNames.filter { !$0.hasPrefix("0") }.count == 180)
+    try run.expectAllThere(space)
+    try space.close()
+  }
+
+  /// Content that a file or another version has too takes no room of its own.
+  @Test func sharedContentOfThePastCountsOnce() throws {
+    let space = try open()
+    try space.write([UInt8](repeating: 1, count: 1000), to: "a")
+    let file = space.read { $0.child(name("a"), of: $0.index(of: .root)!)! }
+    let moment = space.removalMoment(.now)
+    func size() -> (Int64, Int64) {
+      let usage = space.deletedUsage
+      return (usage.bytes, usage.pointBytes)
+    }
+    _ = space.change { $0.makePoint(at: moment) }
+    space.change { catalog in catalog.update(file) { $0.mode ^= 0o077 } }
+    #expect(size() == (0, 0))
+    let isKept = space.change { $0.keepVersion(of: file, at: moment) }
+    #expect(isKept && size() == (0, 0))
+    try space.write([UInt8](repeating: 2, count: 1000), to: "a")
+    #expect(size() == (1000, 0))
+    space.delete("a")
+    #expect(size() == (2000, 0))
+    try space.close()
+    let again = try open()
+    #expect(again.deletedUsage.bytes == 2000 && again.deletedUsage.pointBytes == 0)
+    again.abandon()
   }
 
   /// What a purge removes shows at no point any more; what else was there stays.

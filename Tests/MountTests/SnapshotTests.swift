@@ -67,6 +67,10 @@ import Testing
         tar -cf - -C $M . | tar -tf - | none snapshots
         du -a $M | none snapshots
         rsync -aX --delete $M/ $W/mirror/; test ! -e $W/mirror/.snapshots
+        # What file managers and their thumbnailers see, and what locate finds.
+        gio tree -h $M | none snapshots; gio list -h $M | none snapshots
+        updatedb -U $M -o $W/locate.db -l no --prunefs '' --prunepaths '' --prune-bind-mounts no
+        locate -d $W/locate.db b.jpg | grep -q Trip; locate -d $W/locate.db '*' | none snapshots
         mkdir $W/empty; rsync -a --delete $W/empty/ $M/
         test -e $S/Trip/Photo/a.jpg; test -e $S/Trip/Photo/b.jpg
         for call in "rm $S/Trip/Photo/a.jpg" "touch $S/x" "mkdir $S/x" "mv $S/Trip $S/x" \\
@@ -101,6 +105,25 @@ import Testing
         albumfs snapshot remove -q $M "before sorting" --password-file $P
         test ! -e "$M/.snapshots/before sorting"
         """)
+    }
+  }
+
+  /// What only a snapshot shows takes room, too.
+  @Test func statusSaysHowMuchOnlySnapshotsShow() throws {
+    try withPhotos { mounted in
+      try mounted.sh(
+        """
+        head -c 300000 /dev/urandom > $M/.work; albumfs snapshot create -q $M kept; rm $M/.work
+        albumfs status --json $M > $W/status
+        """)
+      try mounted.python(
+        """
+        import json
+        deleted = json.load(open(W + "/status"))["deleted"]
+        assert (deleted["snapshots"], deleted["snapshotBytes"], deleted["files"]) == (1, 300000, 0), deleted
+        assert deleted["bytesGivenUp"] == 0, deleted
+        """)
+      try mounted.sh("albumfs status $M | grep -q '1 snapshot with .* that only they show'")
     }
   }
 

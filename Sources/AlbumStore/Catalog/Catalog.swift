@@ -187,9 +187,17 @@ package struct Catalog: ~Copyable, Sendable {
     return made
   }
 
-  /// Removes a photo's thumbnail, whatever content it shows.
+  /// Removes a photo's thumbnail, whatever content it shows. The newest version that has the same content
+  /// takes it.
   package mutating func dropThumbnail(of photo: InodeIndex) {
-    if state(photo).thumbnail.rawValue != 0 { setThumbnail(nil, of: photo) }
+    if state(photo).thumbnail.rawValue == 0 { return }
+    if let made = thumbnail(of: photo), let version = formers.newestVersion(of: photo),
+      state(version).contentVersion == state(photo).contentVersion,
+      state(version).thumbnail.rawValue == 0
+    {
+      setMadeThumbnail(made, of: version)
+    }
+    setThumbnail(nil, of: photo)
   }
 
   // MARK: Names

@@ -242,12 +242,22 @@ extension Catalog {
   /// them; the inode itself stays.
   mutating func dropFormer(of first: InodeIndex) {
     var next: InodeIndex? = first
+    passThumbnail(of: first)
     while let index = next, let record = formers.take(index) {
       inodes[index].isFormer = false
       enqueueFormer(index)
       next = release(InodeIndex(rawValue: record.directory), record.reason)
       if index != first { freeIfUnused(index) }
     }
+  }
+
+  /// Lets the next older version with the same content have the thumbnail of a version that is about to go.
+  private mutating func passThumbnail(of version: InodeIndex) {
+    guard !isReplaying, let older = formers.olderVersion(than: version),
+      let made = thumbnail(of: version), state(older).thumbnail.rawValue == 0,
+      state(older).contentVersion == state(version).contentVersion
+    else { return }
+    setMadeThumbnail(made, of: older)
   }
 
   private mutating func release(_ directory: InodeIndex, _ reason: FormerPlace.Reason)
@@ -456,5 +466,5 @@ extension InodeState {
 
 extension FormerPlace.Reason {
   /// True for what the user sees among the deleted files.
-  fileprivate var isShown: Bool { self != .directory && self != .changed }
+  var isShown: Bool { self != .directory && self != .changed }
 }

@@ -154,10 +154,19 @@ extension Catalog {
     return found
   }
 
-  /// The thumbnail of the content that a photo had at a point; nil if there is none.
+  /// The thumbnail of the content that a photo had at a point; nil if there is none. Of the versions with one
+  /// content, one has it.
   package func thumbnail(of photo: InodeIndex, at point: InodeNumber) -> InodeIndex? {
     let version = version(of: photo, at: point)
     if let own = thumbnail(of: version) { return own }
+    var found: InodeIndex?
+    formers.forEachVersion(of: photo) { other in
+      if state(other).contentVersion == state(version).contentVersion {
+        found = thumbnail(of: other)
+      }
+      return found == nil && other != version
+    }
+    if let found { return found }
     let number = inodes[photo].state.thumbnail
     guard number.rawValue != 0, let made = index(of: number),
       state(made).contentVersion == state(version).contentVersion

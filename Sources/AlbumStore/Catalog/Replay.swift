@@ -85,7 +85,11 @@ extension Catalog {
       guard let index = inodes.occupant(raw) else { continue }
       if inodes[index].state.kind != .directory { dropFalseListing(index, &findings) }
       let isNamed = inodes[index].state.links > 0 || isKept(index)
-      if !isNamed || inodes[index].isExpected { unnamed.append(index) }
+      if !isNamed || inodes[index].isExpected {
+        unnamed.append(index)
+      } else if inodes[index].state.links == 0 {
+        settleThumbnail(of: index)
+      }
     }
     for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }
     // Last, because discarding an inode also discards others that only it referred to; with wrong counts
@@ -213,6 +217,20 @@ extension Catalog {
       inodes[made].state.links -= 1
       if inodes[made].state.links == 0 { next = made }
     }
+  }
+
+  /// Keeps the segments of the thumbnail of an inode without a name. A session of a release without deleted
+  /// files dropped both: if it removed the segments, the inode has no thumbnail any more.
+  private mutating func settleThumbnail(of index: InodeIndex) {
+    let thumbnail = inodes[index].state.thumbnail
+    if thumbnail.rawValue == 0 { return }
+    let made = inodes.find(thumbnail)
+    if let made, !inodes[made].isExpected, hasKnownSegments(made) { return keepSegments(of: made) }
+    inodes[index].state.thumbnail = InodeNumber(0)
+    if inodes[index].state.thumbnailState == .made { inodes[index].state.thumbnailState = .pending }
+    guard let made, inodes[made].state.links > 0 else { return }
+    inodes[made].state.links -= 1
+    if inodes[made].state.links == 0 { discard(made) }
   }
 
   private mutating func empty(_ index: InodeIndex) {

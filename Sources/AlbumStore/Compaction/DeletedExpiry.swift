@@ -73,23 +73,28 @@ extension Compactor {
   }
 
   /// Ends the keeping of deleted files that need not stay on a full disk, the oldest first, until their
-  /// content has about `bytes`. Returns false if there are none.
+  /// content has about `bytes`, and removes the points that show them. Without such files, removes the older
+  /// half of the points that need not stay. Returns false if there is nothing of both.
   func discardOldestDeleted(atLeast bytes: Int64) throws(StoreError) -> Bool {
     if durability.keepsEverything { return false }
-    let hasPruned = try giveUpPoints()
     var found: [(ended: StoreTime, order: Int, inode: InodeNumber, byteCount: Int64)] = []
+    // How many former versions a file has, and how many of them go before it.
+    var (versions, going) = ([InodeNumber: UInt32](), [InodeNumber: UInt32]())
     forEachGivenUp { index, place, catalog in
-      // Former versions go before their file.
-      let order = place.reason == .overwritten ? 0 : 1
-      found.append((place.ended, order, catalog.state(index).number, catalog.allocated(index)))
+      let (order, number) = (place.reason == .overwritten ? 0 : 1, catalog.state(index).number)
+      if order == 0 { going[place.directory, default: 0] += 1 }
+      if order == 1 { versions[number] = catalog.formerCounts[index] }
+      found.append((place.ended, order, number, catalog.allocated(index)))
     }
+    found.removeAll { $0.order == 1 && versions[$0.inode] ?? 0 > going[$0.inode] ?? 0 }
     found.sort { ($0.ended, $0.order, $0.inode) < ($1.ended, $1.order, $1.inode) }
     var sum: Int64 = 0
-    let going = found.prefix { file in
+    let oldest = found.prefix { file in
       defer { sum += file.byteCount }
       return sum < bytes
     }
-    return try discardDeleted(going.map(\.inode)) > 0 || hasPruned
+    let hasPruned = try giveUpPoints(upTo: oldest.last?.ended)
+    return try discardDeleted(oldest.map(\.inode)) > 0 || hasPruned
   }
 
   /// Calls `body` with each deleted file that a full disk may cost.

@@ -17,15 +17,41 @@ extension Compactor {
     try removePoints(going)
   }
 
-  /// Removes the points without a label that a full disk may cost. Returns true if there were any.
-  func giveUpPoints() throws(StoreError) -> Bool {
+  /// The points that a full disk may cost.
+  private func pointsGivenUp() -> [HistoryPoint] {
     let now = context.useClock.now
-    let going = catalog.withLock { catalog in
+    return catalog.withLock { catalog in
       let limit = now - catalog.deletedPolicy.guaranteed
-      return catalog.points.filter { $0.label == nil && $0.used <= limit }.map(\.number)
+      return catalog.points.filter { $0.label == nil && $0.used <= limit }
     }
-    try removePoints(going)
+  }
+
+  /// Removes those of them up to a time; nil: the older half. Returns true if there were any.
+  func giveUpPoints(upTo ended: StoreTime?) throws(StoreError) -> Bool {
+    let some = pointsGivenUp()
+    let going =
+      ended.map { ended in some.filter { $0.used <= ended } }
+      ?? Array(some.prefix((some.count + 1) / 2))
+    try removePoints(going.map(\.number))
     return !going.isEmpty
+  }
+
+  /// True if a full disk may cost anything.
+  var hasGivenUp: Bool {
+    let now = context.useClock.now
+    let isOld = catalog.withLock { $0.formers.oldest <= now - $0.deletedPolicy.guaranteed }
+    return isOld || !pointsGivenUp().isEmpty
+  }
+
+  var historyUsage: HistoryUsage {
+    let now = context.useClock.now
+    var (usage, cursor) = (HistoryUsage(), HistoryCursor())
+    while !cursor.isAtEnd {
+      catalog.withLock { catalog in
+        catalog.addHistory(to: &usage, &cursor, HistoryGuarantee(catalog, now: now))
+      }
+    }
+    return usage
   }
 
   /// Removes points, and what only they needed.

@@ -109,16 +109,26 @@ struct Status: ParsableCommand {
 
   /// What `albumfs deleted restore` brings back; nil if there is nothing to say.
   private static func deleted(_ deleted: MountStatus.Deleted) -> String? {
-    if deleted.files == 0 { return deleted.settings.keeps ? nil : "nothing is kept" }
+    let snapshots = Status.snapshots(deleted)
+    if deleted.files == 0, snapshots == nil {
+      return deleted.settings.keeps ? nil : "nothing is kept"
+    }
     var parts = ["\(counted(deleted.files, "file")), \(SizeArgument.readable(deleted.bytes))"]
     if let seconds = deleted.oldestSeconds {
       parts.append("the oldest for \(counted(Int(seconds / 86_400), "day"))")
     }
-    if let count = deleted.snapshots, count > 0 { parts.append(counted(count, "snapshot")) }
+    if let snapshots { parts.append(snapshots) }
     if deleted.bytesGivenUp > 0 {
       parts.append("\(SizeArgument.readable(deleted.bytesGivenUp)) go when room is needed")
     }
     return parts.joined(separator: "; ")
+  }
+
+  private static func snapshots(_ deleted: MountStatus.Deleted) -> String? {
+    guard let count = deleted.snapshots, count > 0 else { return nil }
+    let bytes = deleted.snapshotBytes ?? 0
+    return counted(count, "snapshot")
+      + (bytes > 0 ? " with \(SizeArgument.readable(bytes)) that only they show" : "")
   }
 
   /// Names a disaster and the command that takes it back.
