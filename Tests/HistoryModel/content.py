@@ -22,6 +22,7 @@ class Content:
         self.deleted = {}   # Inode: (used, content)
         self.lost = []      # (used, inode, content) that was overwritten.
         self.purged = set()
+        self.labels = set()
         self.notes = {}
         self.commit()
         self.write_checkpoint()
@@ -86,7 +87,7 @@ class Content:
         kept = 0 if "guarantee" in self.omitted else GUARANTEED
 
         def is_shown(n, ended):
-            return "label" not in self.omitted and any(
+            return any(
                 label and number > n and used <= ended for number, (used, label) in catalog.points.items())
         found = sorted((place[3], place[0] != "overwritten", n) for n, place in catalog.former.items()
                        if place[0] in ("deleted", "overwritten") and self.is_over(place[3], kept)
@@ -96,7 +97,7 @@ class Content:
             n in versions for n in catalog.versions(one[2]) if catalog.former[n][0] == "overwritten")]
         until = found[0][0] if found else NEVER
         old = [number for number, (used, label) in catalog.points.items()
-               if not label and used <= until and self.is_over(used, kept)]
+               if (not label or "label" in self.omitted) and used <= until and self.is_over(used, kept)]
         for number in old:
             del catalog.points[number]
         if old:

@@ -63,6 +63,8 @@ class Frames(Users):
         if "numbers" in self.omitted:
             self.catalog.next = max([2] + [n + 1 for n in self.catalog.named()])
         if without is not None:
+            # Lost frames may have used any number up to the reserved ones.
+            self.catalog.next = max(self.catalog.next, self.reserved)
             self.find_damage()
         self.catalog.finish(self.omitted, without is not None, session)
         self.free()
@@ -77,6 +79,7 @@ class Frames(Users):
         note = next(self.notes[n] for n in range(until, -1, -1) if n in self.notes)
         self.deleted, self.lost, self.changed = dict(note[0]), list(note[1]), dict(note[2])
         self.notes = {until: note}
+        self.labels &= set(self.catalog.points)
         self.shown = {number: tree for number, tree in self.shown.items() if number in self.catalog.points}
         # The next session, after some time.
         jump = self.chance.choice([0, 1, 3, 100])

@@ -9,8 +9,9 @@ history, and clocks that jump.
 
 Promises, looked at after each event:
  P1 Whatever refers to content finds it, and it is content that this inode had.
- P2 Each point shows the tree of its instant: names, content, attributes and thumbnails. In a copy, a file of which
-    content is missing may show another state that it had, or none; after lost frames there may be no point.
+ P2 Each point shows the tree of its instant: names, content, attributes and thumbnails. One with a label stays. In a
+    copy, a file of which content is missing may show another state that it had, or none; after lost frames there may
+    be no point.
  P3 A deleted file can come back for as long as is set; on a full disk for the guaranteed time.
  P4 Nothing without a name stays for nothing, and no directory is lost for what is in it.
  P5 What replay brings back is what was in memory.
@@ -30,7 +31,7 @@ from promises import Space
 # The rules that the model can leave out, each with the seed of a history that breaks without it.
 RULES = {
     "nothing": (0, "a past name records that a name led to nothing, if an older inode gets it"),
-    "point-first": (248, "a point comes before the change that makes it"),
+    "point-first": (0, "a point comes before the change that makes it"),
     "state-first": (0, "a version is made before the change"),
     "oldest": (1, "at a point the oldest record behind it counts"),
     "was-there": (0, "what has a greater number than a point was not there"),
@@ -42,7 +43,7 @@ RULES = {
     "for-a-point": (46, "a version whose time is over stays while a point shows it"),
     "copies": (0, "a version that comes back while a point shows it is copied"),
     "holders": (41, "a directory stays while a deleted file was in it"),
-    "numbers": (0, "no number is used again after a crash"),
+    "numbers": (1, "no number is used again after a crash"),
     "use-clock": (1, "days are days of use"),
     "guarantee": (3, "a full disk does not cost what is guaranteed"),
     "session": (97, "a session without history ends all points"),
@@ -52,7 +53,7 @@ RULES = {
     "lend": (41, "when content changes, the newest version that has it takes the thumbnail"),
     "pass-on": (879, "when a version goes, the next older one that has the same content takes the thumbnail"),
     "same-content": (131, "at a point a photo has the thumbnail of any version with the same content"),
-    "label": (879, "a full disk does not cost what a point with a label shows"),
+    "label": (14, "a full disk does not cost what a point with a label shows"),
     "unused": (0, "an inode goes when nothing refers to it any more"),
     "purge-past": (12, "a purge takes a file out of the past"),
     "restored": (0, "a file that gets a name again is not deleted any more"),

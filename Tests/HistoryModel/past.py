@@ -20,6 +20,8 @@ class Past(Content):
         number = self.number()
         self.catalog.points[number] = (self.used(), label)
         self.shown[number] = self.tree()
+        if label:
+            self.labels.add(number)
 
     def newest_point(self):
         return max(self.catalog.points, default=0)
@@ -75,8 +77,9 @@ class Past(Content):
             elif child and child > point:
                 self.forget(directory, name, number, point)
         if "between" in self.omitted:
-            for n in [n for n, place in catalog.former.items() if place[0] == "changed" and n - 1 not in catalog.points]:
-                del catalog.former[n]
+            for n, place in list(catalog.former.items()):
+                if place[0] == "changed" and n - 1 not in catalog.points:
+                    del catalog.former[n]
         catalog.drop_unneeded(self.omitted)
         self.free()
 

@@ -72,6 +72,8 @@ class Space(Frames):
         catalog = self.catalog
         self.check_content(catalog, self.disk)
         self.check_points(catalog)
+        if not self.labels <= set(catalog.points):
+            raise Broken("P2 a point with a label is gone")
         for n, (used, content) in self.deleted.items():
             age = self.used() - used
             if age >= GUARANTEED and (age >= KEPT or self.was_full):

@@ -1,5 +1,5 @@
 """What users do in a space."""
-from catalog import NEVER, ROOT, Inode
+from catalog import NEVER, ROOT, Broken, Inode
 from past import Past
 
 
@@ -92,11 +92,14 @@ class Users(Past):
         self.catalog.inodes[n].mode += 1
 
     def unlink(self, directory, name, opened=False):
+        before, newest = self.tree(), self.newest_point()
         if "point-first" not in self.omitted:
             self.point_due()
         self.lose(directory, name, opened)
         if "point-first" in self.omitted:
             self.point_due()
+        if self.newest_point() != newest and self.shown[self.newest_point()] != before:
+            raise Broken("P2 a point does not show what was there before the change that made it")
 
     def lose(self, directory, name, opened=False):
         n = self.take(directory, name)

@@ -1,12 +1,13 @@
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
+import Posix
 
 /// The files that lack content which frames of the last 15 minutes recorded, and the state of the segments
 /// that should hold it.
 struct MissingContent {
   /// The part of a segment that is in the store.
-  enum Presence {
+  enum Presence: Sendable {
     /// The segment has its seal, so nothing of it is missing.
     case sealed
     /// The segment exists without a seal. Its last records may be missing.
@@ -74,6 +75,7 @@ struct MissingContent {
       || listing.own.contains { id, found in
         id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
       }
+    lookAhead(at: written, catalog)
     for inode in written.sorted() {
       // A file without a name goes when replay ends, unless the space keeps it as a deleted one or for a
       // point. Files that an earlier mount left out are known.
@@ -182,7 +184,7 @@ struct MissingContent {
     let id = SegmentID(kind: .data, number: number)
     let found: Presence
     if let birth = content.files.birth(id), listing.contains(id, birth) {
-      found = try presence(ofFile: id)
+      found = try MissingContent.presence(ofFile: id, content.files)
     } else {
       found = .absent(isListedTooEarly: mayBeListedTooEarly(id))
     }
@@ -190,11 +192,38 @@ struct MissingContent {
     return found
   }
 
-  private func presence(ofFile id: SegmentID) throws(StoreError) -> Presence {
+  /// Looks at the segments of some files, at several at once where each look waits for a network. A look that
+  /// fails is made again when its turn comes.
+  private mutating func lookAhead(at inodes: [InodeNumber], _ catalog: borrowing Catalog) {
+    let files = content.files
+    if files.directory.lanes == 1 { return }
+    var segments: Set<SegmentNumber> = []
+    for inode in inodes {
+      guard let index = catalog.index(of: inode) else { continue }
+      for extent in catalog.extents(of: index, from: 0, to: .max) where !extent.isLost {
+        segments.insert(extent.segment)
+      }
+    }
+    let present = segments.sorted().filter { number in
+      let id = SegmentID(kind: .data, number: number)
+      return files.birth(id).map { listing.contains(id, $0) } ?? false
+    }
+    let found = Mutex<[SegmentNumber: Presence]>([:], rank: .leaf)
+    inLanes(files.directory.lanes, present) { number in
+      let id = SegmentID(kind: .data, number: number)
+      let seen = try? MissingContent.presence(ofFile: id, files)
+      found.withLock { $0[number] = seen }
+    }
+    presences = found.withLock { $0 }
+  }
+
+  private static func presence(ofFile id: SegmentID, _ files: SegmentFiles) throws(StoreError)
+    -> Presence
+  {
     do throws(StoreError) {
-      if try content.files.seal(of: id) != nil { return .sealed }
-      if content.files.isUnreadable(id) { return .unreadable }
-      return content.files.isMisplaced(id) ? .replaced : .unsealed
+      if try files.seal(of: id) != nil { return .sealed }
+      if files.isUnreadable(id) { return .unreadable }
+      return files.isMisplaced(id) ? .replaced : .unsealed
     } catch {
       if error.code != .inputOutput { throw error }
       return .unreadable
