@@ -66,6 +66,7 @@ struct MountedSpace {
     options.omitting = omitted
     options.boot = boot
     options.time = clock.storeTime
+    options.watch = .zero
     space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
     fileSystem = FileSystem(space: space, clock: clock.clock)
   }

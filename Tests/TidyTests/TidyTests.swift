@@ -161,7 +161,7 @@ struct TidyTests {
       ("ThumbnailProtocol/", ["ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
       ("Fetching/", ["FetchProcess"]),
-      ("ObjectStores/", ["Reading/ObjectDirectory", "S3/RemoteProcess"]),
+      ("ObjectStores/", ["Reading/ObjectDirectory", "S3/RemoteProcess", "Staging/StagedFile"]),
       ("SystemCallFilter/", ["SystemCallFilter"]),
       ("VideoPosters/", ["LibAV"]),
       ("Thumbnails/", ["Attempt", "LongAttempts", "PictureBuffer", "Worker", "WorkerThread"]),
