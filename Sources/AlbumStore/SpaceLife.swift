@@ -189,6 +189,12 @@ extension Space {
     }
     // A space that turned read-only throws once more, because not everything is on disk.
     try requireWritable()
+    if context.files.directory.relay == nil {
+      // An outage during the seals may have lost what was stated before them.
+      return try durability.outlasting { () throws(StoreError) in
+        if try stateEnd() { try sealEnd() }
+      }
+    }
     let wasUsed = try durability.outlasting { () throws(StoreError) in try stateEnd() }
     // The seals of the end show that the journal has it. So the journal is sent before them, too.
     try durability.sendAll()
