@@ -296,7 +296,7 @@ let package = Package(
       "AlbumStoreTests",
       [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
-        "AlbumTestSupport", logging,
+        "ObjectStores", "AlbumTestSupport", logging,
       ]),
     tests(
       "AlbumFileSystemTests",
@@ -321,7 +321,7 @@ let package = Package(
       "CrashTests",
       [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-        "AlbumCheck", "AlbumTestSupport", logging,
+        "AlbumCheck", "ObjectStores", "AlbumTestSupport", logging,
       ]),
     tests(
       "FUSEDriverTests",

@@ -30,8 +30,9 @@ package final class Space: Sendable {
         try compactor?.moveLiving(outOf: number)
       }
     }
-    durability.reclaims.setReclaim { [weak compactor] () throws(StoreError) in
-      try compactor?.reclaim() ?? false
+    durability.reclaims.setReclaim { [weak compactor, weak durability] () throws(StoreError) in
+      if try durability?.makeRoomBySending() ?? false { return true }
+      return try compactor?.reclaim() ?? false
     }
   }
 
@@ -74,6 +75,9 @@ package final class Space: Sendable {
   package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Duration) -> Void) {
     durability.hooks.withLock { $0.beforeBarrier = hook }
   }
+
+  /// See `Durability.barrierThere`.
+  package func barrierThere() throws(StoreError) { try durability.barrierThere() }
 
   /// Announces that an open file has changes that are not in the catalog yet, so that the hook above runs
   /// within about 2 seconds. Cheap.

@@ -64,6 +64,9 @@ extension Space {
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
       toleratesReadErrors: options.readOnly, clock: StoreClock(options.time),
       trace: options.trace.compaction)
+    if !options.readOnly { try beginStaging(files) }
+    var isOpen = false
+    defer { if !isOpen { files.directory.relay?.end() } }
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
@@ -107,6 +110,7 @@ extension Space {
       options.logger.warning(
         "damage left \(corrections) contradictions in the catalog, which the mount corrected")
     }
+    isOpen = true
     if options.readOnly {
       if space.follows { try space.follow(from: fence) }
       return space
@@ -179,21 +183,40 @@ extension Space {
     compactor.turns.stop()
     context.keeper.stop()
     if context.options.readOnly { return }
-    defer { settleTimesInTheEnd() }
+    defer {
+      settleTimesInTheEnd()
+      context.files.directory.relay?.end()
+    }
     // A space that turned read-only throws once more, because not everything is on disk.
     try requireWritable()
-    try durability.outlasting { () throws(StoreError) in try writeEnd() }
+    if context.files.directory.relay == nil {
+      // An outage during the seals may have lost what was stated before them.
+      return try durability.outlasting { () throws(StoreError) in
+        if try stateEnd() { try sealEnd() }
+      }
+    }
+    let wasUsed = try durability.outlasting { () throws(StoreError) in try stateEnd() }
+    // The seals of the end show that the journal has it. So the journal is sent before them, too.
+    try durability.sendAll()
+    if !wasUsed { return }
+    try durability.outlasting { () throws(StoreError) in try sealEnd() }
+    try durability.sendAll()
   }
 
-  private func writeEnd() throws(StoreError) {
+  /// Returns false if the session has written nothing.
+  private func stateEnd() throws(StoreError) -> Bool {
     try commitInTheEnd()
     let wasUsed = durability.hasWritten || read { $0.hasChanges }
-    if !wasUsed { return }
+    if !wasUsed { return false }
     try compactor.giveBackInTheEnd()
     context.catalog.withLock { $0.releaseReserve() }
     try durability.commit(waitsForRoom: false)
     try durability.requireCheckpointInPlace()
     for _ in 0..<2 { try durability.forcedBarrier() }
+    return true
+  }
+
+  private func sealEnd() throws(StoreError) {
     // Only now: a half-filled segment with a resting time shows that its session ended so.
     let stated = read { Set($0.segments.accounts.keys) }
     try context.content.finish(stated.contains)
@@ -213,8 +236,8 @@ extension Space {
 
   /// Sets the times of everything at rest, as the last step of a session.
   private func settleTimesInTheEnd() {
-    // Without background work, a test calls this itself.
-    if context.options.worksInBackground { settleTimes() }
+    // Without background work, a test calls this itself. What lies elsewhere has no times.
+    if context.options.worksInBackground, context.files.directory.relay == nil { settleTimes() }
   }
 
   /// The same for tests.

@@ -21,6 +21,8 @@ package struct SpaceStatus: Sendable {
   package var shortage: String?
   /// Since when the store does not respond, and why; nil if it does.
   package var outage: Outage?
+  /// nil: the store lies here.
+  package var sending: SendingStatus?
   /// nil: the space does not follow a writer.
   package var following: Following?
   /// When everything was last on disk; nil if nothing was written in this session.
@@ -42,7 +44,7 @@ extension Space {
     return SpaceStatus(
       readOnlyReason: context.health.readOnlyReason?.message,
       shortage: context.room.shortage?.message, outage: context.store.directory.outages?.current,
-      following: follower?.following,
+      sending: durability.sendingStatus, following: follower?.following,
       lastBarrier: durability.barrierState.withLock { $0.lastBarrier },
       recovery: follower?.report ?? recovery,
       inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count,

@@ -6,6 +6,8 @@ internal import CLinux
 //
 // | rank           | guards                                          | may be held during                      |
 // | -------------- | ----------------------------------------------- | --------------------------------------- |
+// | sending        | the turn to send what is staged to where the    | all of that                             |
+// |                | store lies                                      |                                         |
 // | compaction     | the turn to move, retire and remove segments    | all of that                             |
 // | checkpointing  | the turn to write a checkpoint                  | all of that, its sync too               |
 // | barrier        | the order of barriers and rescues               | syncs of data and journal; a rescue     |
@@ -35,6 +37,7 @@ internal import CLinux
 
 /// The place of a lock in the order of locks: outermost first.
 package enum LockRank: UInt8, CaseIterable, Sendable {
+  case sending
   case compaction
   case checkpointing
   case barrier

@@ -121,6 +121,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   var kind: StorageKind { get }
   /// The outages of a store that is waited for; nil where no call waits.
   var outages: Outages? { get }
+  /// What brings the files of this directory to where the store lies; nil if it lies here.
+  var relay: (any StorageRelay)? { get }
 }
 
 extension StorageDirectory {
@@ -131,6 +133,7 @@ extension StorageDirectory {
   package var mayHaveSeveralOwners: Bool { false }
   package var kind: StorageKind { .test }
   package var outages: Outages? { nil }
+  package var relay: (any StorageRelay)? { nil }
   package func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?) {
     let times = try folderTimes(path)
     return (try list(path), times)

@@ -12,6 +12,8 @@ package final class MemoryObjectStore: ObjectStore {
     case lostReply
     /// As `lostReply`; and the request arrives again behind the next one.
     case doubled
+    /// The caller learns nothing; and the request arrives behind the next one.
+    case late
     /// What comes back is not what was saved.
     case garbled
     case error(ObjectError)
@@ -24,25 +26,47 @@ package final class MemoryObjectStore: ObjectStore {
   private struct State {
     var objects: [String: LoadedObject] = [:]
     var count = 0
-    /// A save that arrives again.
-    var late: (String, [UInt8])?
+    /// Requests that arrive behind the next one.
+    var late: [@Sendable (inout State) -> Void] = []
     var calls: [Verb: Int] = [:]
+    /// All contents so far, if they are recorded.
+    var recording: [[String: [UInt8]]] = []
+
+    mutating func save(
+      _ name: String, _ bytes: [UInt8], _ condition: SaveCondition
+    ) throws(ObjectError) -> ObjectVersion {
+      let present = objects[name]?.version
+      switch condition {
+      case .any: break
+      case .absent: if present != nil { throw .exists }
+      case .same(let known): if present != known { throw present == nil ? .absent : .changed }
+      }
+      count += 1
+      let version = ObjectVersion("\(count)")
+      objects[name] = LoadedObject(bytes: bytes, version: version)
+      return version
+    }
   }
 
   package let place = "memory"
   private let state = Mutex(State(), rank: .test)
   private let properties: ObjectStoreProperties
+  private let records: Bool
   /// Decides on each call by its verb, its name and its number.
   private let fault: @Sendable (Verb, String, Int) -> Fault?
 
   package init(
-    checksContent: Bool = true,
+    checksContent: Bool = true, records: Bool = false,
     fault: @escaping @Sendable (Verb, String, Int) -> Fault? = { _, _, _ in nil }
   ) {
     properties = ObjectStoreProperties(
       createsIfAbsent: true, replacesIfSame: true, listsAtOnce: true, checksContent: checksContent)
     self.fault = fault
+    self.records = records
   }
+
+  /// With `records`: the contents after each change, the oldest first.
+  package var recording: [[String: [UInt8]]] { state.withLock { $0.recording } }
 
   package func calls(_ verb: Verb) -> Int { state.withLock { $0.calls[verb] ?? 0 } }
 
@@ -64,25 +88,15 @@ package final class MemoryObjectStore: ObjectStore {
   package func save(
     _ name: String, _ bytes: [UInt8], _ condition: SaveCondition
   ) throws(ObjectError) -> ObjectVersion {
-    try call(.save, name) { (state, isRepeated) throws(ObjectError) in
-      let present = state.objects[name]?.version
-      switch condition {
-      case .any: break
-      case .absent: if present != nil { throw .exists }
-      case .same(let known): if present != known { throw present == nil ? .absent : .changed }
-      }
-      state.count += 1
-      let version = ObjectVersion("\(state.count)")
-      state.objects[name] = LoadedObject(bytes: bytes, version: version)
-      if isRepeated { state.late = (name, bytes) }
-      return version
+    try call(.save, name) { (state) throws(ObjectError) in
+      try state.save(name, bytes, condition)
     }
   }
 
   package func load(
     _ name: String, _ range: Range<Int64>?, unless known: ObjectVersion?
   ) throws(ObjectError) -> LoadedObject? {
-    let found = try call(.load, name) { (state, _) throws(ObjectError) in state.objects[name] }
+    let found = try call(.load, name) { (state) throws(ObjectError) in state.objects[name] }
     guard var object = found else { throw .absent }
     if object.version == known { return nil }
     let size = Int64(object.bytes.count)
@@ -92,7 +106,7 @@ package final class MemoryObjectStore: ObjectStore {
   }
 
   package func stat(_ name: String) throws(ObjectError) -> ObjectFacts? {
-    try call(.stat, name) { (state, _) throws(ObjectError) in
+    try call(.stat, name) { (state) throws(ObjectError) in
       state.objects[name].map { object in
         ObjectFacts(
           size: Int64(object.bytes.count), version: object.version,
@@ -102,7 +116,7 @@ package final class MemoryObjectStore: ObjectStore {
   }
 
   package func list(_ prefix: String, after: String?) throws(ObjectError) -> ObjectPage {
-    try call(.list, prefix) { (state, _) throws(ObjectError) in
+    try call(.list, prefix) { (state) throws(ObjectError) in
       let names = state.objects.keys.filter { $0.hasPrefix(prefix) && $0 > (after ?? "") }.sorted()
       let page = names.prefix(ObjectPage.limit).map { name in
         ListedObject(
@@ -114,16 +128,16 @@ package final class MemoryObjectStore: ObjectStore {
   }
 
   package func remove(_ name: String) throws(ObjectError) {
-    try call(.remove, name) { (state, _) throws(ObjectError) in state.objects[name] = nil }
+    try call(.remove, name) { (state) throws(ObjectError) in state.objects[name] = nil }
   }
 
   package func settle() {}
 
   package func probe() -> ObjectStoreProperties { properties }
 
-  private func call<Result>(
+  private func call<Result: Sendable>(
     _ verb: Verb, _ name: String,
-    _ body: (inout sending State, _ isRepeated: Bool) throws(ObjectError) -> Result
+    _ body: @escaping @Sendable (inout State) throws(ObjectError) -> Result
   ) throws(ObjectError) -> Result {
     let number = state.withLock { state in
       state.calls[verb, default: 0] += 1
@@ -132,18 +146,23 @@ package final class MemoryObjectStore: ObjectStore {
     let fault = fault(verb, name, number)
     if case .error(let error) = fault { throw error }
     if case .lostRequest = fault { throw .unreachable(.cut) }
+    let again: @Sendable (inout State) -> Void = { _ = try? body(&$0) }
+    if case .late = fault {
+      state.withLock { $0.late.append(again) }
+      throw .unreachable(.slow)
+    }
     let result: Swift.Result<Result, ObjectError> = state.withLock { state in
       let late = state.late
-      state.late = nil
+      state.late = []
       defer {
-        if let (name, bytes) = late {
-          state.count += 1
-          state.objects[name] = LoadedObject(bytes: bytes, version: ObjectVersion("\(state.count)"))
-        }
+        for request in late { run(request, &state) }
+        if case .doubled = fault { state.late.append(again) }
       }
-      var isDoubled = false
-      if case .doubled = fault { isDoubled = true }
-      do throws(ObjectError) { return .success(try body(&state, isDoubled)) } catch {
+      do throws(ObjectError) {
+        let result = try body(&state)
+        if verb == .save || verb == .remove { record(&state) }
+        return .success(result)
+      } catch {
         return .failure(error)
       }
     }
@@ -152,5 +171,16 @@ package final class MemoryObjectStore: ObjectStore {
     case .garbled: throw .damaged
     default: return try result.get()
     }
+  }
+
+  private func run(_ request: @Sendable (inout State) -> Void, _ state: inout State) {
+    let count = state.count
+    let number = state.objects.count
+    request(&state)
+    if state.count != count || state.objects.count != number { record(&state) }
+  }
+
+  private func record(_ state: inout State) {
+    if records { state.recording.append(state.objects.mapValues(\.bytes)) }
   }
 }

@@ -62,6 +62,19 @@ struct CrashExamination {
     return examine(left, survival, at: position, afterKill: afterKill)
   }
 
+  /// Mounts a state of a bucket, as another machine does that finds it so.
+  mutating func examine(bucket state: [String: [UInt8]], at position: Int) throws {
+    let disk = SimulatedDisk()
+    try disk.makeDirectory("segments")
+    for (path, bytes) in state {
+      let parts = path.split(separator: "/")
+      if parts.count == 3 { try? disk.makeDirectory("segments/\(parts[1])") }
+      try disk.open(path, .createNew).writeAll(bytes)
+    }
+    let left = disk.image.afterPowerCut(.everything, &random)
+    _ = examine(left, .everything, at: position, afterKill: false)
+  }
+
   private mutating func examine(
     _ left: DiskImage, _ survival: Survival, at position: Int, afterKill: Bool
   ) -> Int? {
@@ -120,7 +133,9 @@ struct CrashExamination {
     try sweep.round(mounted.space.compactor)
     try mounted.close()
     let report = try SpaceCheck.run(CrashStore.store(on: disk), keys: keys)
-    if let finding = report.findings.first {
+    // A bucket may have content whose journal its writer has not sent yet. A check notes that.
+    let isRelayed = workload.bucket != nil
+    if let finding = report.findings.first(where: { !isRelayed || $0.severity != .note }) {
       throw Finding(text: "written on, and a check finds \(finding)")
     }
     let again = try MountedSpace(disk, keys, clock: TestClock())

@@ -67,6 +67,7 @@ struct MountedSpace {
     options.boot = boot
     options.watch = .zero
     options.time = clock.storeTime
+    options.watch = .zero
     space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
     fileSystem = FileSystem(space: space, clock: clock.clock)
   }

@@ -27,6 +27,8 @@ enum Operation: Hashable, Sendable {
   case syncFile(String)
   case syncDirectory(String)
   case barrier
+  /// Brings everything to the bucket.
+  case send
   /// Makes the thumbnails that are due.
   case thumbnails
   case checkpoint

@@ -6,11 +6,13 @@ import Posix
 @testable import AlbumFileSystem
 @testable import AlbumStore
 
-/// A session on a recording disk. It performs operations, compares each with the plain model, and keeps the
+/// A session on a recording disk, or on an object storage with staging on that disk. It performs operations, compares each with the plain model, and keeps the
 /// history with which crash states are compared. One thread.
 final class Workload {
   let circumstances: Circumstances
   let disk: SimulatedDisk
+  /// Where the store lies, if that is not the disk.
+  let bucket: Bucket?
   private let clock: TestClock
   private(set) var mounted: MountedSpace
   private(set) var tree: PlainTree
@@ -28,6 +30,8 @@ final class Workload {
   private var handles: [(number: Int, file: OpenFile)] = []
   private var sweep: Sweep?
   private var writes = 0
+  /// The start of the machine in which the session runs.
+  private var boot: BootIdentity
   /// True after a call failed together with the disk. From then on the plain model does not know the state.
   private(set) var hasFailed = false
 
@@ -41,19 +45,29 @@ final class Workload {
     var end: Int
   }
 
-  init(_ circumstances: Circumstances, clock: TestClock = TestClock()) throws {
+  /// With a bucket, promises and positions are those of the bucket.
+  init(
+    _ circumstances: Circumstances, clock: TestClock = TestClock(), bucket: Bucket? = nil
+  ) throws {
     self.circumstances = circumstances
+    self.bucket = bucket
     self.clock = clock
+    boot = circumstances.boot
     tree = circumstances.tree
-    disk = SimulatedDisk(circumstances.store.image, records: true, lies: circumstances.lies)
+    disk =
+      bucket?.staging
+      ?? SimulatedDisk(circumstances.store.image, records: true, lies: circumstances.lies)
     mounted = try MountedSpace(
-      disk, circumstances.store.keys, clock: clock, boot: circumstances.boot,
+      bucket?.directory() ?? disk, circumstances.store.keys, clock: clock, boot: circumstances.boot,
       omitting: circumstances.omitted, graceSeconds: circumstances.graceSeconds)
     if let count = circumstances.failsSyncAfter { disk.failSync(after: count) }
     record(-1)
   }
 
   deinit { mounted.kill() }
+
+  /// The number of changes of what holds the store.
+  private var position: Int { bucket?.position ?? disk.position }
 
   private var fileSystem: FileSystem { mounted.fileSystem }
   private static let me = Caller(user: 1000, group: 1000)
@@ -66,7 +80,7 @@ final class Workload {
   private func call(_ change: (inout PlainTree) -> Bool = { _ in true }, _ body: () throws -> Void)
     -> Bool
   {
-    let start = disk.position
+    let start = position
     let before = tree
     let isAllowed = change(&tree)
     if !isAllowed { tree = before }
@@ -88,7 +102,7 @@ final class Workload {
   }
 
   private func record(_ start: Int) {
-    if firstWrite == nil, disk.position > 0 { firstWrite = disk.position }
+    if firstWrite == nil, position > 0 { firstWrite = position }
     do {
       let snapshot = try Snapshot(mounted)
       if !hasFailed, let disagreement = tree.disagreement(with: snapshot) {
@@ -103,7 +117,27 @@ final class Workload {
 
   private func sync(_ body: () throws -> Void) {
     let covered = history.last
-    if call({ _ in true }, body) { history.recordSync(of: covered, at: disk.position) }
+    let isDone = call({ _ in true }, body)
+    // On this machine's disk alone it is not in the bucket.
+    if isDone, bucket == nil { history.recordSync(of: covered, at: position) }
+  }
+
+  /// Sends everything, as often as that needs.
+  private func send() {
+    guard let bucket else { return barrier() }
+    clock.advance(seconds: 3)
+    call({
+      $0.commitAll()
+      return true
+    }) { mounted.space.durability.callBeforeBarrier(pendingFor: Housekeeping.barrierInterval) }
+    let covered = history.last
+    let isDone = bucket.withFaults { call { try retrying { try mounted.space.barrierThere() } } }
+    if isDone { history.recordSync(of: covered, at: position) }
+  }
+
+  private func retrying<Result>(_ body: () throws -> Result) throws -> Result {
+    for _ in 0..<100 { if let result = try? body() { return result } }
+    return try body()
   }
 
   // MARK: Operations
@@ -126,6 +160,7 @@ final class Workload {
       stateAll()
       synchronize(path)
     case .barrier: barrier()
+    case .send: send()
     case .thumbnails: makeThumbnails()
     case .checkpoint: call { try mounted.space.durability.checkpoint() }
     case .compaction: call { try mounted.space.compact() }
@@ -258,7 +293,7 @@ final class Workload {
 
   private func close(_ file: OpenFile, _ number: Int) {
     let isStored = call({ $0.committed(number) }) { try file.flush() }
-    if isStored { history.recordClose(at: disk.position) }
+    if isStored { history.recordClose(at: position) }
     call({ $0.released(number) }) { file.release() }
   }
 
@@ -394,34 +429,62 @@ final class Workload {
   // MARK: Ends of a session
 
   private func kill() {
-    let start = disk.position
+    let start = position
     mounted.kill()
     handles = []
     sweep = nil
+    if let boot = bucket?.mayCutPower() {
+      self.boot = boot
+      return remount(expecting: nil, start, afterKill: false)
+    }
     remount(expecting: nil, start)
   }
 
   private func remount() {
-    let start = disk.position
+    let start = position
     closeAll()
+    if let bucket { return remount(from: bucket, start) }
     sync { try mounted.close() }
-    unmounts.append(start...disk.position)
+    unmounts.append(start...position)
     handles = []
     sweep = nil
     if hasFailed { return }
-    remount(expecting: history.last, disk.position)
+    remount(expecting: history.last, position)
   }
 
-  private func remount(expecting instant: Int?, _ start: Int) {
-    do {
-      mounted = try MountedSpace(
-        disk, circumstances.store.keys, clock: clock, boot: circumstances.boot,
+  /// The end of a session may not reach the bucket. Then the next one has the rest to send.
+  private func remount(from bucket: Bucket, _ start: Int) {
+    var isSent = false
+    call {
+      if let error = mounted.fileSystem.close() { throw error }
+      isSent = (try? bucket.withFaults { try mounted.space.close() }) != nil
+    }
+    let covered = history.last
+    if isSent { history.recordSync(of: covered, at: position) }
+    mounted.kill()
+    handles = []
+    sweep = nil
+    remount(expecting: covered, start)
+  }
+
+  private func mountAgain() throws {
+    func mount(_ directory: any StorageDirectory) throws -> MountedSpace {
+      try MountedSpace(
+        directory, circumstances.store.keys, clock: clock, boot: boot,
         omitting: circumstances.omitted, graceSeconds: circumstances.graceSeconds)
+    }
+    guard let bucket else { return mounted = try mount(disk) }
+    mounted = try bucket.withFaults { try retrying { try mount(bucket.directory()) } }
+  }
+
+  private func remount(expecting instant: Int?, _ start: Int, afterKill: Bool = true) {
+    do {
+      try mountAgain()
       let snapshot = try Snapshot(mounted)
-      let position = disk.position
-      let found = history.find(snapshot, at: position + 1, afterKill: true)
+      let position = position
+      let found = history.find(snapshot, at: position + 1, afterKill: afterKill)
       guard let found, instant == nil || found >= instant ?? 0 else {
-        let complaint = history.complaint(about: snapshot, at: position + 1, afterKill: true)
+        let complaint = history.complaint(about: snapshot, at: position + 1, afterKill: afterKill)
         findings.append("mounted again: \(complaint)")
         hasFailed = true
         return

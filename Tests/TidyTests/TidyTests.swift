@@ -161,7 +161,7 @@ struct TidyTests {
       ("FileKinds/", ["ImageKind"]),
       ("ThumbnailProtocol/", ["ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
-      ("ObjectStores/", ["Reading/ObjectDirectory"]),
+      ("ObjectStores/", ["Reading/ObjectDirectory", "Staging/StagedFile"]),
       ("SystemCallFilter/", ["SystemCallFilter"]),
       ("VideoPosters/", ["LibAV"]),
       ("Thumbnails/", ["Attempt", "LongAttempts", "PictureBuffer", "Worker", "WorkerThread"]),

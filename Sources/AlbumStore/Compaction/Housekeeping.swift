@@ -4,17 +4,25 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// Three threads:
+// Three threads, and one more if the store lies elsewhere:
 //
 // - Framing appends frames within 100 ms of a change, and barriers every 2 seconds while there is
 //   something to cover. It does nothing else, so that the 5 seconds hold whatever the others do.
 // - Stating puts into the catalog what open files have had pending for long. It may wait for a thread
 //   that seals, and so for the disk.
 // - Housekeeping writes checkpoints, makes room, sweeps and compacts.
+// - Sending brings what was written to where the store lies: 5 seconds after the last change, and every 30
+//   seconds while there are changes. If that fails, it tries again until it succeeds.
 
 /// The time of the last barrier by framing. Only its thread touches it.
 private final class FramingRounds: @unchecked Sendable {  // see above
   var lastBarrier: MonotonicTime?
+}
+
+/// The state of sending. Only its thread touches it.
+private final class SendingRounds: @unchecked Sendable {  // see above
+  var last = MonotonicTime.now
+  var hasFailed = false
 }
 
 /// The state of housekeeping. Only its thread touches it.
@@ -72,6 +80,10 @@ final class Housekeeping: SpacePart, Sendable {
       try keeper.start("albumfs-keeper") { self.frame(framing) }
       try keeper.start("albumfs-stater") { self.statePending() }
       try keeper.start("albumfs-sweeper", atOnce: true) { self.keepHouse(housekeeping) }
+      if files.directory.relay != nil {
+        let sending = SendingRounds()
+        try keeper.start("albumfs-sender") { self.send(sending) }
+      }
     } catch {
       throw StoreError(.inputOutput, "cannot start a thread: \(error)", cause: error)
     }
@@ -96,6 +108,31 @@ final class Housekeeping: SpacePart, Sendable {
       // missing.
       return error.isShortage ? now + Housekeeping.sweepInterval : nil
     }
+  }
+
+  private static let sendingInterval = Duration.seconds(30)
+  private static let pauseBeforeSending = Duration.seconds(5)
+
+  /// One round of sending; returns the time of the next.
+  private func send(_ rounds: SendingRounds) -> MonotonicTime? {
+    if health.isReadOnly { return nil }
+    if !durability.hasUnsent { return keeper.isBusy ? .now + Housekeeping.pauseBeforeSending : nil }
+    let due = rounds.last + Housekeeping.sendingInterval
+    if keeper.isBusy, MonotonicTime.now < due {
+      return min(due, .now + Housekeeping.pauseBeforeSending)
+    }
+    do throws(StoreError) {
+      try durability.sendAll()
+      if rounds.hasFailed { options.logger.notice("what waited was sent") }
+      rounds.hasFailed = false
+    } catch {
+      if !rounds.hasFailed, !health.isReadOnly {
+        options.logger.error("\(error); it waits on this machine and is sent later")
+      }
+      rounds.hasFailed = true
+    }
+    rounds.last = .now
+    return .now + Housekeeping.pauseBeforeSending
   }
 
   /// One round of stating; returns the time of the next.
@@ -125,7 +162,8 @@ final class Housekeeping: SpacePart, Sendable {
       room.notifyReturned()
       let isSoon =
         keeper.isBusy || room.isShort || rounds.sweep?.wantsToMove ?? false
-        || rounds.sweep?.hasUnexamined ?? false || rounds.settling.isUnfinished
+        || rounds.sweep?.hasUnexamined ?? false
+        || rounds.settling.isUnfinished && files.directory.relay == nil
       return isSoon ? now : rounds.sweep?.nextDue(compactor)
     } catch {
       // Failures here (a segment that cannot be removed) are tried again when there is work.
@@ -149,7 +187,7 @@ final class Housekeeping: SpacePart, Sendable {
     if rounds.sweep == nil { rounds.sweep = try compactor.beginSweep() }
     if isFree {
       try rounds.sweep?.round(compactor)
-      rounds.settling.round(context.files, context.lock)
+      if files.directory.relay == nil { rounds.settling.round(context.files, context.lock) }
       context.files.rest()
     } else if isDue(rounds.lastMove, Housekeeping.busyMoveInterval, now) {
       rounds.lastMove = now

@@ -23,6 +23,12 @@ final class Durability: SpacePart, Sendable {
   let barrierState = Mutex(BarrierState(), rank: .barrier)
   /// Frames up to this number are behind a barrier that another one proves.
   let provenFrame: Atomic<UInt64>
+  /// The same where the store lies, if that is elsewhere.
+  let provenThere: Atomic<UInt64>
+  /// The turn to send. True: what was sent last is there for good.
+  let sending = Mutex(true, rank: .sending)
+  /// When everything that was changed until then was last sent; nil: not in this session.
+  let sentUntil = Mutex<Timestamp?>(nil, rank: .leaf)
   /// The head of this session's journal is on disk.
   private let isAnnounced = Atomic<Bool>(false)
   /// One checkpoint at a time is written.
@@ -69,6 +75,9 @@ final class Durability: SpacePart, Sendable {
         journal.retirements[number] = position.frame
       }
     }
+    let hasRelay = context.files.directory.relay != nil
+    if hasRelay { journal.sent = [JournalNeeds(journal)] }
+    provenThere = Atomic(hasRelay ? 0 : .max)
     self.journal = Mutex(journal, rank: .journal)
     provenFrame = Atomic(wasClean ? position.frame.rawValue : 0)
     // The frames of earlier sessions are on disk, or `Space.conclude` syncs them. Without this, the keeper's
@@ -107,6 +116,7 @@ final class Durability: SpacePart, Sendable {
           }
         }
         try files.sync([.journal])
+        try announceJournal()
         try releaseFences(&journal)
       }
     }
@@ -212,9 +222,15 @@ final class Durability: SpacePart, Sendable {
   }
 
   /// Throws, and turns the space read-only, if a session that began later writes the space, or may do so,
-  /// because this one has lost its lock. What was on disk before the call counts.
+  /// because this one has lost its lock. What was on disk before the call counts. Of a store that lies
+  /// elsewhere this tells nothing: see `requireSoleWriterThere`.
   func requireSoleWriter() throws(StoreError) {
-    if options.readOnly { return }
+    if options.readOnly || files.directory.relay != nil { return }
+    try requireSoleWriterThere()
+  }
+
+  /// The same for what is where the store lies.
+  func requireSoleWriterThere() throws(StoreError) {
     try soleWriter { () throws(StoreError) in
       try context.lock?.prove(in: files.directory)
       if !options.omitting.contains(.fence) { try context.fence.require() }

@@ -28,6 +28,10 @@ struct Journal {
   /// This session gave up the former checkpoint for want of room. Segments that only that one needs may go.
   var hasGivenUpFormer = false
 
+  /// What the journal needs where the store lies, if that is elsewhere: what was sent for good, and what may
+  /// have arrived since.
+  var sent: [JournalNeeds] = []
+
   /// Takes over the checkpoints of the newest head, which is on disk now.
   mutating func recordDurableCheckpoints() {
     checkpoints = [writer.position.checkpoint, writer.position.formerCheckpoint]
@@ -61,6 +65,10 @@ extension Journal {
   /// True for a journal or checkpoint segment that recovery may need, now or after the checkpoint being
   /// written is named.
   func needs(_ id: SegmentID) -> Bool {
+    needsHere(id) || sent.contains { $0.contains(id) }
+  }
+
+  private func needsHere(_ id: SegmentID) -> Bool {
     if id.kind == .journal { return id.number.rawValue >= oldestNeeded ?? 0 }
     // A repair may need a segment that recovery skipped.
     if oldestNeeded == nil, id.number.rawValue < firstOwnCheckpoint { return true }
@@ -73,5 +81,22 @@ extension CheckpointReference {
   /// True for the checkpoint segments that it names.
   func includes(_ number: SegmentNumber) -> Bool {
     number >= firstSegment && number.rawValue - firstSegment.rawValue < segmentCount
+  }
+}
+
+/// The journal and checkpoint segments that a recovery from one state of the journal may read.
+struct JournalNeeds: Sendable {
+  /// nil: all journal segments.
+  private var oldest: UInt32?
+  private var checkpoints: [CheckpointReference]
+
+  init(_ journal: Journal) {
+    oldest = journal.oldestNeeded
+    checkpoints = journal.neededCheckpoints
+  }
+
+  func contains(_ id: SegmentID) -> Bool {
+    if id.kind == .journal { return id.number.rawValue >= oldest ?? 0 }
+    return oldest == nil || checkpoints.contains { $0.includes(id.number) }
   }
 }

@@ -36,4 +36,10 @@ package enum Precaution: Sendable, Hashable, CaseIterable {
   case recognisedFullJournal
   /// A session looks for the fence of a later one before a barrier counts and before it unlinks anything.
   case fence
+  /// Data is sent before the journal that refers to it.
+  case dataSentFirst
+  /// The head of a session's journal is sent before any data of that session.
+  case announcedThere
+  /// A segment is removed only when its retirement was sent for good.
+  case retiredThere
 }

@@ -20,6 +20,7 @@ import struct Synchronization.Atomic
 //   that nothing lives in them, no writer has them open, and the frame that states this lies before a proven
 //   barrier. Recovery checks the records of frames after the last *proven* barrier, and would cut history at
 //   a frame whose segment is gone.
+// - Where the store lies elsewhere, all this holds of the journal there, too (`Sending.swift`).
 // - The reserve: under its own lock, which its making holds too.
 // - Fences: a later one exists.
 //
@@ -105,7 +106,9 @@ extension Durability {
 
   /// True if a data segment is retired for good: nothing lives in it, and history states that.
   private func isSpent(_ number: SegmentNumber, _ journal: Journal) -> Bool {
-    let proven = provenFrame.load(ordering: .acquiring)
+    let here = provenFrame.load(ordering: .acquiring)
+    let there = provenThere.load(ordering: .acquiring)
+    let proven = options.omitting.contains(.retiredThere) ? here : min(here, there)
     let isProven =
       !journal.unstatedRetirements.contains(number)
       && (journal.retirements[number]?.rawValue ?? 0) <= proven
@@ -182,7 +185,11 @@ extension Durability {
 
   /// How long an unneeded segment stays. On a nearly full disk it goes as soon as possible: a
   /// user who removes files there needs room more than a running copy of the store needs to be complete.
-  var grace: Duration { room.isNearlyFull ? .zero : options.grace }
+  var grace: Duration {
+    // What is removed there makes no room here.
+    let makesRoom = files.directory.relay == nil
+    return makesRoom && room.isNearlyFull ? .zero : options.grace
+  }
 
   /// Segments that were unneeded at this time may go.
   var graceLimit: StoreTime { files.clock.now - grace }

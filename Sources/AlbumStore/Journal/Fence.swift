@@ -79,6 +79,19 @@ final class Fence: Sendable {
   /// disk may give up the reserve for it.
   func take(spendsReserve: Bool) throws(StoreError) {
     if isTaken { return }
+    guard let relay = files.directory.relay else {
+      return try takeOnce(spendsReserve: spendsReserve)
+    }
+    // What is written waits until it is known who writes.
+    while true {
+      do throws(StoreError) { return try takeOnce(spendsReserve: false) } catch {
+        if error.cause != .timedOut { throw error }
+        do throws(Errno) { try relay.wait() } catch { throw StoreError(writing: "", error) }
+      }
+    }
+  }
+
+  private func takeOnce(spendsReserve: Bool) throws(StoreError) {
     try requireUnchanged()
     let number = SegmentNumber(known + 1)
     try begun.withLock { file throws(StoreError) in try make(number, &file, spendsReserve) }
@@ -143,7 +156,7 @@ final class Fence: Sendable {
     let path = SegmentPath.path(of: name)
     let image = SegmentImage(byteCount: FenceRecord.offset + 2 * RecordLayout.grid)
     do throws(Errno) {
-      image.used = try image.read(try files.directory.open(path, .read))
+      image.used = try image.read(try files.openThere(path))
     } catch {
       if error == .noEntry { return .missing }
       if error.isMisplaced { return .file(nil) }
@@ -179,6 +192,7 @@ final class Fence: Sendable {
   ) throws(StoreError) {
     let id = Fence.id(number)
     files.use(id, FenceRecord.birthOfAll)
+    if let relay = files.directory.relay { return try make(id, there: relay) }
     var made = file
     do throws(StoreError) {
       try files.findingRoom(spendsReserve: spendsReserve) { () throws(StoreError) in
@@ -197,6 +211,22 @@ final class Fence: Sendable {
     }
     file = made
     try files.sync([.fence])
+  }
+
+  /// Makes it where the store lies, and not here first: only there it is known who was first.
+  private func make(_ id: SegmentID, there relay: any StorageRelay) throws(StoreError) {
+    let image = files.images.take()
+    defer { files.images.give(image) }
+    seal(id, into: image)
+    do throws(Errno) {
+      try relay.create(files.path(id), unsafe Array(UnsafeRawBufferPointer(image.bytes)))
+    } catch {
+      if error != .exists { throw StoreError(writing: files.path(id), error) }
+      let found = Fence.read(id.number, files)
+      // An earlier attempt of this session arrived after all.
+      if found?.session != files.session { throw takenOver(by: found) }
+    }
+    files.recordMade(id)
   }
 
   private func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
@@ -218,6 +248,15 @@ final class Fence: Sendable {
   private func write(_ id: SegmentID, _ file: any StorageFile) throws(StoreError) {
     let image = files.images.take()
     defer { files.images.give(image) }
+    seal(id, into: image)
+    do throws(Errno) {
+      try unsafe file.write(UnsafeRawBufferPointer(image.bytes), at: 0)
+      try file.setModificationTime(image.checksum.time)
+      try file.sync()
+    } catch { throw StoreError(writing: files.path(id), error) }
+  }
+
+  private func seal(_ id: SegmentID, into image: SegmentImage) {
     unsafe RandomFill.fill(image.bytes)
     let record = FenceRecord(
       session: files.session, time: files.clock.now, former: former(before: id.number),
@@ -229,11 +268,6 @@ final class Fence: Sendable {
         plaintext, kind: .fence, segment: files.name(id), offset: Int64(FenceRecord.offset),
         into: UnsafeMutableRawBufferPointer(rebasing: image.bytes[range]))
     }
-    do throws(Errno) {
-      try unsafe file.write(UnsafeRawBufferPointer(image.bytes), at: 0)
-      try file.setModificationTime(image.checksum.time)
-      try file.sync()
-    } catch { throw StoreError(writing: files.path(id), error) }
   }
 
   /// The sessions of the fences before a number, as the one before says.
@@ -271,7 +305,7 @@ final class Fence: Sendable {
     let next = Fence.successor(of: end)
     if try !isAsRead(end) { return false }
     for name in writers.map({ files.name(next, $0) }) where !others.contains(name) {
-      if try files.exists(name) { return false }
+      if try files.existsThere(name) { return false }
     }
     return true
   }
@@ -281,7 +315,7 @@ final class Fence: Sendable {
     let id = SegmentID(kind: .journal, number: end.number)
     let path = SegmentPath.path(of: files.name(id, end.birth))
     do throws(Errno) {
-      let file = try files.directory.open(path, .read)
+      let file = try files.openThere(path)
       return try file.bytes(at: Int64(end.offset), count: end.bytes.count) == end.bytes
     } catch {
       if error == .noEntry || error.isMisplaced { return true }

@@ -12,6 +12,9 @@ import Posix
 // btrfs shows the room of an unlinked file only with its next commit, and takes room even for a write over
 // old bytes. So whoever finds no room first makes the disk commit what was removed (`settleRemovals`), and a
 // segment of the reserve counts as spent when that is done.
+//
+// What is written for a store that lies elsewhere waits here only until it is sent. That makes room, and
+// there is no reserve.
 
 extension SegmentFiles {
   /// One for content that was accepted before the disk was full. Two more for a checkpoint and the journal
@@ -25,6 +28,7 @@ extension SegmentFiles {
   /// Completes the reserve. Throws `.noSpace` or `.quotaExceeded` if the disk is too full. Cheap if nothing
   /// is missing.
   func fillReserve() throws(StoreError) {
+    if directory.relay != nil { return }
     try reserve.withLock { present throws(StoreError) in
       var made = present ?? reserveFound()
       defer { present = made }
@@ -63,7 +67,8 @@ extension SegmentFiles {
 
   /// The number of missing segments of the reserve.
   var missingReserve: Int64 {
-    reserve.withLock { present in
+    if directory.relay != nil { return 0 }
+    return reserve.withLock { present in
       let found = present ?? reserveFound()
       present = found
       return Int64(SegmentFiles.reservedSegments) - Int64(found.count)
@@ -72,6 +77,7 @@ extension SegmentFiles {
 
   private func reserveFound() -> Set<SegmentNumber> {
     var found: Set<SegmentNumber> = []
+    if directory.relay != nil { return found }
     for raw in 1...SegmentFiles.reservedSegments {
       let id = SegmentID(kind: .reserve, number: SegmentNumber(raw))
       guard let file = try? directory.open(path(id), .read), let size = try? file.size() else {

@@ -169,6 +169,13 @@ final class SegmentFiles: Sendable {
     }
   }
 
+  /// Takes over that a segment was created by another way.
+  func recordMade(_ id: SegmentID) {
+    guard let birth = birth(id) else { return }
+    let name = name(id)
+    listing.withLock { $0?.insert(id, birth, name) }
+  }
+
   /// The reply of a network may be lost, and the call comes twice. Nobody else has this session's names.
   private func createOnce(
     _ id: SegmentID, _ path: String, in folder: String

@@ -37,6 +37,23 @@ extension SegmentFiles {
     return true
   }
 
+  /// Opens a file for reading as it is where the store lies, whatever is known of it here.
+  func openThere(_ path: String) throws(Errno) -> any StorageFile {
+    if let relay = directory.relay { return try relay.openThere(path) }
+    return try directory.open(path, .read)
+  }
+
+  /// True if the segment exists where the store lies.
+  func existsThere(_ name: SegmentName) throws(StoreError) -> Bool {
+    guard let relay = directory.relay else { return try exists(name) }
+    let path = SegmentPath.path(of: name)
+    do throws(Errno) { _ = try relay.openThere(path) } catch {
+      if error == .noEntry { return false }
+      throw StoreError(reading: path, error)
+    }
+    return true
+  }
+
   /// Reads the whole segment into an image of its size; returns false if it is missing.
   func load(_ id: SegmentID, into image: SegmentImage) throws(StoreError) -> Bool {
     let path = path(id)

@@ -50,6 +50,16 @@ final class BlockCache: Sendable {
     keep(bytes, key)
   }
 
+  /// Forgets all parts of an object, which has another content now.
+  func forget(_ name: String) {
+    state.withLock { state in
+      for (key, entry) in state.entries where key.name == name && entry.bytes != nil {
+        state.byteCount -= entry.bytes?.count ?? 0
+        state.entries[key] = nil
+      }
+    }
+  }
+
   /// The part; nil if the caller must load it. Waits while another thread loads it.
   private func known(_ key: Key) -> [UInt8]? {
     state.waiting { state -> [UInt8]?? in

@@ -1,7 +1,7 @@
 internal import AlbumModel
 package import Posix
 
-/// A store behind an `ObjectStore`, for reading: as it was when it was opened. Lists it once, in several
+/// A store behind an `ObjectStore`, for reading: as it was when it was listed. Lists it once, in several
 /// lanes, and loads parts of segments as they are needed. What it keeps is in memory, and goes with the
 /// process.
 package final class ObjectDirectory: StorageDirectory {
@@ -42,6 +42,24 @@ package final class ObjectDirectory: StorageDirectory {
     }
     return ObjectFile(self, path, try errno { () throws(ObjectError) in try loadSmall(path) })
   }
+
+  /// True if the listing has the segment.
+  func lists(_ path: String) throws(Errno) -> Bool {
+    let parts = path.split(separator: "/").map(String.init)
+    return parts.count == 3 ? try listed().folders[parts[1]]?[parts[2]] != nil : false
+  }
+
+  /// Takes over that this process has saved a segment, or removed one: nil.
+  func record(_ path: String, _ size: Int64?) {
+    cache.forget(path)
+    let parts = path.split(separator: "/").map(String.init)
+    listing.withLock { listing in
+      if parts.count == 3 { listing?.folders[parts[1], default: [:]][parts[2]] = size }
+    }
+  }
+
+  /// Lists the store anew when it is looked at next.
+  func forgetListing() { listing.withLock { $0 = nil } }
 
   /// Loads the beginning of a file that is probably not longer, which spares a request. Returns the size.
   private func loadSmall(_ path: String) throws(ObjectError) -> Int64 {
@@ -182,14 +200,16 @@ extension ObjectDirectory.Listing {
 }
 
 extension Errno {
-  fileprivate init(_ error: ObjectError) {
+  init(_ error: ObjectError) {
     self =
       switch error {
       case .absent: .noEntry
       case .refused: .accessDenied
       case .unreachable: .timedOut
       case .disk(let error): error
-      case .exists, .changed, .full, .damaged, .program, .stopped, .failed: .io
+      case .exists: .exists
+      case .full: .noSpace
+      case .changed, .damaged, .program, .stopped, .failed: .io
       }
   }
 }
