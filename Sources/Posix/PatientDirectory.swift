@@ -31,9 +31,12 @@ package final class PatientDirectory: StorageDirectory {
 
   private var current: any StorageDirectory { known.withLock { $0 } }
 
-  /// Returns when the store responds, see `Outages.wait`.
+  /// Returns when the store responds, see `Outages.wait`. Returns true if it did not before, or not through
+  /// its old directory.
   fileprivate func wait(after error: Errno) throws(Errno) -> Bool {
-    try log.wait(after: error, responds: responds)
+    let former = current
+    let wasAway = try log.wait(after: error, responds: responds)
+    return wasAway || current !== former
   }
 
   private func responds() -> Bool {

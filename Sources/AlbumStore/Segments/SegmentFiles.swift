@@ -188,12 +188,15 @@ final class SegmentFiles: Sendable {
   }
 
   private func createFile(_ path: String, in folder: String) throws(Errno) -> any StorageFile {
-    do throws(Errno) { return try directory.open(path, .createNew) } catch {
-      // Another process removed the folder meanwhile.
-      if error != .noEntry { throw error }
+    // Another process removed the folder meanwhile, or a server lost it, which may happen again.
+    var attempts = directory.outages == nil ? 1 : 4
+    while true {
+      do throws(Errno) { return try directory.open(path, .createNew) } catch {
+        if error != .noEntry || attempts == 0 { throw error }
+      }
+      attempts -= 1
       state.withLock { _ = $0.knownDirectories.remove(folder) }
       try makeFolder(folder)
-      return try directory.open(path, .createNew)
     }
   }
 
