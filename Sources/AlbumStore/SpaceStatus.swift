@@ -45,7 +45,7 @@ extension Space {
       readOnlyReason: context.health.readOnlyReason?.message,
       shortage: context.room.shortage?.message, outage: context.store.directory.outages?.current,
       sending: durability.sendingStatus, following: follower?.following,
-      lastBarrier: durability.barrierState.withLock { $0.lastBarrier },
+      lastBarrier: durability.lastBarrier.withLock { $0 },
       recovery: follower?.report ?? recovery,
       inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count,
       cipher: context.files.keys.cipher.kind)

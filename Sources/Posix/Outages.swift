@@ -22,11 +22,15 @@ extension Errno {
 package final class Outages: Sendable {
   /// How long content that somebody reads is waited for, from the begin of the outage on.
   package static let patience = TestHooks.delay(.outage, .seconds(60))
+  /// A call that takes longer goes to a store that does not respond, or is slower than any.
+  private static let silence = TestHooks.delay(.silence, .seconds(10))
   /// The time between two looks for the store.
   private static let pause = Duration.milliseconds(250)
 
   private struct State {
     var current: Outage?
+    /// The calls that have not returned, by their threads: when each began.
+    var calls: [UInt: Outage] = [:]
     var count = 0
     var isLooking = false
     var nextLook = MonotonicTime.now
@@ -41,8 +45,24 @@ package final class Outages: Sendable {
 
   package init(_ tell: @escaping @Sendable (Outage?) -> Void) { self.tell = tell }
 
-  /// nil: the store responded when it was last used.
-  package var current: Outage? { state.withLock { $0.current } }
+  /// nil: the store responded when it was last used. A server that is silent ends no call, so that a call
+  /// which takes long counts, too.
+  package var current: Outage? {
+    state.withLock { state in
+      if let current = state.current { return current }
+      let oldest = state.calls.values.min { $0.begin < $1.begin }
+      return oldest.flatMap { MonotonicTime.now - $0.begin >= Outages.silence ? $0 : nil }
+    }
+  }
+
+  /// Runs one call to the store. Not nested.
+  package func calling<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+    let thread = PosixThread.current
+    let call = Outage(since: SystemClock.wall(), cause: .timedOut)
+    state.withLock { $0.calls[thread] = call }
+    defer { state.withLock { $0.calls[thread] = nil } }
+    return try body()
+  }
 
   /// The number of outages so far.
   package var count: Int { state.withLock { $0.count } }

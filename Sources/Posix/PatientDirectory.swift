@@ -57,7 +57,7 @@ package final class PatientDirectory: StorageDirectory {
   fileprivate func repeating<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
     var wasRepeated = false
     while true {
-      do throws(Errno) { return try body() } catch {
+      do throws(Errno) { return try log.calling(body) } catch {
         if !error.mayBeOutage { throw error }
         let wasAway = try wait(after: error)
         if wasRepeated && !wasAway { throw error }
@@ -69,6 +69,10 @@ package final class PatientDirectory: StorageDirectory {
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
     let file = try patiently { directory throws(Errno) in try directory.open(path, access) }
     return PatientFile(file, path, in: self)
+  }
+
+  fileprivate func calling(_ body: () throws(Errno) -> Void) throws(Errno) {
+    try log.calling(body)
   }
 
   /// The file that a call opens after the store was away.
@@ -124,7 +128,7 @@ package final class PatientDirectory: StorageDirectory {
   /// While the store does not respond, the room is that of the last call.
   package func capacity() throws(Errno) -> StorageCapacity {
     do throws(Errno) {
-      let capacity = try current.capacity()
+      let capacity = try log.calling { () throws(Errno) in try current.capacity() }
       lastCapacity.withLock { $0 = capacity }
       return capacity
     } catch {
@@ -167,7 +171,7 @@ private final class PatientFile: StorageFile {
 
   /// Throws the error of `body`, and in an outage only when that is over.
   private func writing(_ body: () throws(Errno) -> Void) throws(Errno) {
-    do throws(Errno) { try body() } catch {
+    do throws(Errno) { try directory.calling(body) } catch {
       if error.mayBeOutage { _ = try directory.wait(after: error) }
       throw error
     }

@@ -111,6 +111,8 @@ package enum TestHooks {
     case following
     /// A reader waits for a store that does not respond, and the end of a session does.
     case outage
+    /// A call that takes so long counts as one to a store that does not respond.
+    case silence
     /// The time for which a request to an object storage is tried again.
     case remote
   }

@@ -147,4 +147,36 @@ struct NetworkStoreTests {
       albumfs check -q --password-file $P $W/a/store
       """)
   }
+
+  /// Nobody ends the connection, and no call returns. A command that asks for the state does not wait.
+  @Test func aServerThatIsSilentIsNamed() throws {
+    try with(
+      """
+      fusermount3 -u $W/a
+      printf '#!/bin/sh\necho $$ >%s\nexec /usr/lib/openssh/sftp-server\n' $W/server >$W/ssh
+      sshfs -o ssh_command=$W/ssh,dcache_stat_timeout=1,dcache_dir_timeout=1 server:$(dirname $S) $W/a
+      ALBUMFS_TESTS_DELAYS=watch=1,silence=1 onto a
+      mkdir $W/ma/Trip
+      albumfs sync -q $W/ma
+      kill -STOP $(cat $W/server)
+      head -c 3000000 /dev/urandom >$W/1
+      cp $W/1 $W/ma/Trip/Photo/1.bin &
+      copying=$!
+      # A barrier of the mount itself waits by then.
+      albumfs sync -q $W/ma &
+      syncing=$!
+      await 'albumfs status --json $W/ma >$W/state && grep -q \"outage\" $W/state' || result=$?
+      albumfs status $W/ma >$W/state || result=$?
+      kill -CONT $(cat $W/server)
+      [ "${result-0}" = 0 ]
+      grep 'Outage: ' $W/state
+      wait $copying
+      wait $syncing
+      if albumfs status --json $W/ma | grep -q '"outage"'; then exit 1; fi
+      albumfs umount -q $W/ma
+      onto a
+      cmp $W/1 $W/ma/Trip/Photo/1.bin
+      albumfs umount -q $W/ma
+      """)
+  }
 }

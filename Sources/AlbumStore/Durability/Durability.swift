@@ -21,6 +21,8 @@ final class Durability: SpacePart, Sendable {
 
   let journal: Mutex<Journal>
   let barrierState = Mutex(BarrierState(), rank: .barrier)
+  /// For a status, which waits for no barrier: one may take as long as a network is away.
+  let lastBarrier = Mutex<Timestamp?>(nil, rank: .leaf)
   /// Frames up to this number are behind a barrier that another one proves.
   let provenFrame: Atomic<UInt64>
   /// The same where the store lies, if that is elsewhere.
@@ -52,7 +54,6 @@ final class Durability: SpacePart, Sendable {
     /// Frames may refer to lost records that were written anew. Such frames must lie before a proven
     /// barrier, so that recovery does not check their records.
     var needsProof = false
-    var lastBarrier: Timestamp?
     /// The frame that the last barrier covers.
     var stated = FrameNumber.none
   }
@@ -307,7 +308,7 @@ final class Durability: SpacePart, Sendable {
       return try appendBarrier(&state)
     }
     state.covered = max(state.covered, content)
-    state.lastBarrier = Timestamp.now
+    lastBarrier.withLock { $0 = Timestamp.now }
   }
 
   /// Completes a barrier that failed. It and all frames before it are on disk before the next barrier

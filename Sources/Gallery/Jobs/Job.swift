@@ -22,6 +22,8 @@ final class Job: Sendable {
     var faults: [Fault] = []
     var isCancelled = false
     var isHurried = false
+    /// What is to happen at once if a user undoes the job.
+    var regret: (@Sendable () -> Void)?
     /// Of the file that is being loaded: the bytes that are there, and its size if that is known.
     var bytes: Int64 = 0
     var size: Int64?
@@ -57,13 +59,17 @@ final class Job: Sendable {
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
   func cancel() {
-    state.withLock { state in
-      if state.phase == .pending { state.phase = .cancelled }
-      if state.phase == .pending || state.phase == .running || state.phase == .cancelled {
-        state.isCancelled = true
-      }
+    let regret = state.withLock { state -> (@Sendable () -> Void)? in
+      let isUndone = state.phase == .pending
+      if isUndone { state.phase = .cancelled }
+      if state.phase != .done { state.isCancelled = true }
+      return isUndone ? state.regret : nil
     }
+    regret?()
   }
+
+  /// Runs `body` if a user undoes the job, before the call that does so returns.
+  func whenUndone(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.regret = body } }
 
   func hurry() { state.withLock { $0.isHurried = true } }
 

@@ -19,12 +19,12 @@ struct JobWork: Sendable {
   /// Hides what is to go, and removes it when the time to undo is over.
   func delete(_ inodes: [UInt64]) {
     let all = Set(inodes)
-    space.index.hide(all)
+    hide(all)
     Task {
       if await job.waitForRegret() {
         await eachItem(inodes) { inode in try remove(inode) }
+        space.index.show(all)
       }
-      space.index.show(all)
       job.end()
     }
   }
@@ -38,15 +38,21 @@ struct JobWork: Sendable {
 
   /// Removes an album with all in it.
   func deleteAlbum(_ inode: UInt64) {
-    space.index.hide([inode])
+    hide([inode])
     Task {
       if await job.waitForRegret() {
         await bridge.runPlain { removeAlbum(inode) }
         refresh(parentOf: inode)
+        space.index.show([inode])
       }
-      space.index.show([inode])
       job.end()
     }
+  }
+
+  /// Whoever undoes the job finds all of it again at once.
+  private func hide(_ inodes: Set<UInt64>) {
+    space.index.hide(inodes)
+    job.whenUndone { [space] in space.index.show(inodes) }
   }
 
   private func removeAlbum(_ inode: UInt64) {

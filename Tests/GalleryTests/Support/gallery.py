@@ -1,5 +1,5 @@
 """A client of the gallery for tests: one server, and browsers that are logged in to it."""
-import hashlib, http.client, io, json, os, re, select, signal, socket, ssl, struct, subprocess, threading, time, zipfile
+import hashlib, http.client, io, json, os, random, re, select, signal, socket, ssl, struct, subprocess, threading, time, zipfile
 import contextlib, sys, urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__) + "/../../Waiting")
@@ -19,9 +19,11 @@ CONSTANT = {
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is free at all addresses, below those that the kernel gives to connections at any time."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("0.0.0.0", random.randrange(20000, 32000)))
+            return probe.getsockname()[1]
 
 
 def mounts():
