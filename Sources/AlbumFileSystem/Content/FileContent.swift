@@ -38,10 +38,10 @@ final class FileContent: Sendable {
     var epoch: UInt64 = 0
     /// True if bytes were refused or discarded. The kernel's pages may still show them.
     var hasLost = false
-    /// The file before the first change since the first handle was opened, or since a change that kept no
-    /// version though it was due none. The kernel may tell a new size or time before the bytes.
+    /// The size and times before the first change since the first handle was opened, or since the last change
+    /// that lost content. The kernel may send a new size or time before the bytes.
     var former: FormerState?
-    /// True if the last page of that held other bytes than those that were written over it.
+    /// True if a program wrote other bytes over the last page that the file had in `former`.
     var changesEnd = false
     /// True if a former version was kept since the first handle was opened.
     var hasVersion = false

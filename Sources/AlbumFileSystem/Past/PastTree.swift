@@ -70,7 +70,7 @@ struct PastDirectory {
   }
 }
 
-/// What a node shows: an inode as it was at a point, or as it is.
+/// The inode that a node shows, and the point at which it shows it: a past one or the present.
 struct ShownInode {
   var index: InodeIndex
   var point = InodeNumber.present
@@ -96,12 +96,12 @@ struct ShownInode {
     point == .present ? catalog.thumbnail(of: index) : catalog.thumbnail(of: index, at: point)
   }
 
-  /// What a name in it, as a directory, led to.
+  /// Finds the entry with this name, if this inode is a directory.
   func child(_ name: FileName, in catalog: borrowing Catalog) -> InodeIndex? {
     catalog.child(name, of: index, at: point)
   }
 
-  /// Its Photo, as an album.
+  /// Finds the directory `Photo`, if this inode is an album.
   func photoDirectory(in catalog: borrowing Catalog) -> ShownInode? {
     guard let child = child(.photo, in: catalog) else { return nil }
     var folder = self
@@ -109,7 +109,7 @@ struct ShownInode {
     return catalog.state(folder.state(in: catalog)).marks.contains(.photoDirectory) ? folder : nil
   }
 
-  /// Calls `body` with each name in it, as a directory, and what that led to, in no order.
+  /// Calls `body` with each entry, in no order, if this inode is a directory.
   func forEachEntry(
     in catalog: borrowing Catalog, _ body: (_ name: FileName, _ child: InodeIndex) -> Void
   ) {

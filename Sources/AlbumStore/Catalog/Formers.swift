@@ -29,7 +29,7 @@ package struct RemovalMoment: Sendable {
   }
 }
 
-/// What a file was before some changes that lost none of its content.
+/// The size and the times of a file before a program began to change it.
 package struct FormerState: Sendable {
   package let size: Int64
   fileprivate let modified: Timestamp

@@ -1,7 +1,7 @@
 import AlbumFormat
 import AlbumModel
 
-// What history costs: content that nothing but deleted files, former versions and points refer to.
+// The room that history takes: content to which only deleted files, former versions and points refer.
 
 /// What a space keeps for its past, in bytes of content. Content that a file has too counts for the file, and
 /// content that versions share counts once.
