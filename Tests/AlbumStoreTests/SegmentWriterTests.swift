@@ -48,6 +48,35 @@ struct SegmentWriterTests {
     }
   }
 
+  /// The bytes are in the file, and its time cannot be set. Another thread flushes once more, before the content
+  /// is written elsewhere.
+  @Test(arguments: [false, true]) func aFlushThatFailedBehindItsWriteIsRepeated(isBorn: Bool) throws
+  {
+    let place = try StorePlace()
+    let disk = FaultyDisk(place.store.directory)
+    let files = SegmentFiles(
+      directory: disk, keys: place.keys, segmentSize: StorePlace.segmentSize)
+    let id = SegmentID(kind: .data, number: SegmentNumber(3000))
+    let writer = SegmentWriter(id, files: files)
+    _ = append(1000, to: writer)
+    if isBorn {
+      try writer.flush()
+      _ = append(1000, to: writer)
+    }
+    for more in [0, 1, 0] {
+      for _ in 0..<more { _ = append(1000, to: writer) }
+      disk.fail(.setTime, with: .io)
+      #expect(throws: StoreError.self) { try writer.flush() }
+    }
+    try writer.flush()
+    let path = files.path(id)
+    let content = try place.store.directory.contents(of: path, limit: StorePlace.segmentSize)
+    let time = try disk.open(path, .read).modificationTime()
+    #expect(time == SegmentChecksum.time(ofSegment: content))
+    _ = append(1000, to: writer)
+    try writer.finish()
+  }
+
   private func append(_ count: Int, to writer: SegmentWriter) -> Int? {
     let bytes = [UInt8](repeating: 7, count: count)
     return unsafe bytes.withUnsafeBytes { unsafe writer.append($0, kind: .data) }

@@ -6,7 +6,8 @@ package import Posix
 /// earlier writes may never reach the disk.
 package final class FaultyDisk: StorageDirectory {
   package enum Call: CaseIterable, Sendable {
-    case open, create, read, write, sync, syncDirectory, makeDirectory, rename, remove, list,
+    case open, create, read, write, setTime, sync, syncDirectory, makeDirectory, rename, remove,
+      list,
       capacity
   }
 
@@ -283,6 +284,7 @@ package final class FaultyDisk: StorageDirectory {
     func times() throws(Errno) -> FileTimes { try file.times() }
     func isLockedByOthers() throws(Errno) -> Bool { try file.isLockedByOthers() }
     func setModificationTime(_ time: Timestamp) throws(Errno) {
+      try disk.meet(.setTime)
       try file.setModificationTime(time)
     }
     func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {

@@ -15,6 +15,8 @@ import Posix
 /// 4. The file's modification time is the checksum of its content (`SegmentChecksum`).
 /// 5. No offset is ever sealed twice. If a write fails (on a full disk, say), the next `flush` repeats it
 ///    with the same bytes: `written` has not moved, and the image keeps them.
+/// 6. `written` <= `counted`: a call on the file may fail after the one that wrote the bytes. The repetition
+///    counts none of them twice.
 final class SegmentWriter: Sendable {
   let id: SegmentID
   let name: SegmentName
@@ -36,6 +38,8 @@ final class SegmentWriter: Sendable {
     var sealing: [Int] = []
     var written = SegmentSeal.reservedByteCount
     var isFlushing = false
+    /// The file's checksum counts the records below, which are in the file.
+    var counted = SegmentSeal.reservedByteCount
     /// The checksum of the file's content.
     var checksum = SegmentChecksum()
     /// The first 8 bytes of each cell of the file's tail, from the cell `tailStart` on. A record that
@@ -162,7 +166,7 @@ final class SegmentWriter: Sendable {
   }
 
   private func writeOnce(_ from: Int, _ to: Int) throws(StoreError) {
-    var (file, isBorn) = state.withLock { ($0.file, $0.isBorn) }
+    var (file, isBorn, counted) = state.withLock { ($0.file, $0.isBorn, $0.counted) }
     if file == nil {
       let made = try files.create(id)
       files.trace?.record("segment-born \(id.words)")
@@ -170,11 +174,10 @@ final class SegmentWriter: Sendable {
       file = made
     }
     do throws(Errno) {
-      if isBorn {
-        try write(from..<to, file!)
-      } else {
+      if !isBorn {
         try bear(to, file!)
-        isBorn = true
+      } else if counted < to {
+        try write(max(from, counted)..<to, file!)
       }
       try file!.setModificationTime(state.withLock { $0.checksum.time })
     } catch {
@@ -193,6 +196,7 @@ final class SegmentWriter: Sendable {
         state.checksum.add(state.tail[cell - state.tailStart])
       }
       unsafe state.checksum.add(bytes)
+      state.counted = range.upperBound
     }
   }
 
@@ -216,6 +220,7 @@ final class SegmentWriter: Sendable {
       }
       state.withLock { state in
         state.isBorn = true
+        state.counted = end
         state.checksum = checksum
         state.tail = words
         state.tailStart = end / RecordLayout.grid
