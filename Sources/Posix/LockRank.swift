@@ -22,6 +22,7 @@ internal import CLinux
 // | reserve        | which segments of the reserve exist             | making and unlinking them               |
 // | sync           | what is synced of one kind of segment           | that sync                               |
 // | sequences      | numbers for records, taken in thousands         | taking them from the catalog            |
+// | spaceLock      | the files with a space's lock between processes | calls on them                           |
 // | catalog        | the tree of a space in memory                   | nothing slow: no disk, no sealing       |
 // | openSegments   | which segments are being filled                 | nothing slow                            |
 // | segment        | how far one of them is filled and written       | nothing slow                            |
@@ -31,6 +32,9 @@ internal import CLinux
 // |                | descriptors lead to it                          |                                         |
 // | random         | the pool of random bytes                        | its refill from the kernel              |
 // | test           | what tests make: disks, clocks                  | what tests want                         |
+//
+// A call to a store on a network may wait as long as that is away, and then writes to the log. So it ranks
+// as the catalog does (`Outages.calling`): a thread makes it with none of the locks from there on.
 //
 // A caller that waits for room on a full disk holds none of these (`Reclaims`). Locks between processes
 // (of a space, and of `keys`) are taken with none of these held.
@@ -49,6 +53,7 @@ package enum LockRank: UInt8, CaseIterable, Sendable {
   case reserve
   case sync
   case sequences
+  case spaceLock
   case catalog
   case openSegments
   case segment

@@ -55,13 +55,13 @@ package final class Outages: Sendable {
     }
   }
 
-  /// Runs one call to the store. Not nested.
+  /// Runs one call to the store, with no lock held that is for short times only (`LockRank`). Not nested.
   package func calling<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
     let thread = PosixThread.current
     let call = Outage(since: SystemClock.wall(), cause: .timedOut)
     state.withLock { $0.calls[thread] = call }
     defer { state.withLock { $0.calls[thread] = nil } }
-    return try body()
+    return try LockRank.catalog.holding(body)
   }
 
   /// The number of outages so far.

@@ -61,5 +61,12 @@ struct LockRankTests {
       Mutex(0, rank: .barrier).withLock { _ in LockRank.compaction.holding {} }
     }
   }
+
+  @Test func aCallThatMayWaitForTheNetworkIsMadeWithoutTheLocksForShortTimes() async {
+    await #expect(processExitsWith: .failure) {
+      let outages = Outages { _ in }
+      Mutex(0, rank: .leaf).withLock { _ in try? outages.calling { () throws(Errno) in } }
+    }
+  }
   #endif
 }

@@ -20,7 +20,7 @@ package final class SpaceLock: Sendable {
 
   private init(_ files: [LockedFile], _ offset: Int64, isExclusive: Bool) {
     self.isExclusive = isExclusive
-    self.files = Mutex(files, rank: .leaf)
+    self.files = Mutex(files, rank: .spaceLock)
     self.offset = offset
   }
 
