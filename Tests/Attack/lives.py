@@ -27,7 +27,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from driver import ACCOUNTS, TIMED_OUT, Store, run
+from driver import ACCOUNTS, TIMED_OUT, Failed, Store, run
 
 SEGMENT = 256 << 10
 # Photos are an eighth to twice as long as a segment, as photos of 0.5 to 8 MB are to segments of 4 MiB.
@@ -288,13 +288,21 @@ class Life:
             self.number += 1
             self.store.call("snapshot", "create", "-q", str(top), f"snapshot {self.number}")
         elif what == "remove":
-            for line in self.store.call("snapshot", "list", str(top)).splitlines()[:1]:
-                self.store.call("snapshot", "remove", "-q", str(top), line.split("\t")[0], *password)
+            for name in self.snapshots(top)[:1]:
+                try:
+                    self.store.call("snapshot", "remove", "-q", str(top), name, *password)
+                except Failed:
+                    # The daemon may have removed it meanwhile, because its time was over.
+                    if name in self.snapshots(top):
+                        raise
         elif what == "purge":
             self.store.call("deleted", "purge", "-q", str(top), "--all", *password)
         else:
             days = "0d" if what == "expire" else "30d"
             self.store.call("history", "-q", str(top), "--keep", days, "--at-least", "0d", *password)
+
+    def snapshots(self, top: Path) -> list[str]:
+        return [line.split("\t")[0] for line in self.store.call("snapshot", "list", str(top)).splitlines()]
 
     def change_one(self, top: Path) -> None:
         files = self.files(top)

@@ -156,7 +156,7 @@ def report_failure(job: Job) -> None:
     """Repeats at the end what failed, because a reader may see the end of the output alone."""
     wanted = re.compile(r"✘|error:|Fatal|violat|exceeded|Traceback|^attack|^FAIL")
     lines = job.text.splitlines()
-    print(f"\n{job.name} failed:", file=sys.stderr)
+    print(f"\n{job.name} failed with exit code {job.code}:", file=sys.stderr)
     print("\n".join([line for line in lines if wanted.search(line)][-40:] + lines[-5:]), file=sys.stderr)
 
 
