@@ -137,6 +137,7 @@ let package = Package(
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
     // headers need only those of GObject.
     clibrary("CVips", "gobject-2.0", "libvips-dev"),
+    clibrary("CTiff", "libtiff-4", "libtiff-dev"),
     clibrary("CSeccomp", "libseccomp", "libseccomp-dev"),
     .systemLibrary(name: "CLibAV", providers: [.apt(["libavformat-dev", "libswscale-dev"])]),
     // pkg-config's flags for libfido2 link libcrypto, which albumfs does not call; the library itself is on
@@ -199,7 +200,7 @@ let package = Package(
       "albumfs-thumbnailer",
       [
         "AlbumModel", "FileKinds", "ThumbnailProtocol", "ThumbnailCell", "PictureMetadata",
-        "PictureDecoders", "CVips", "CLinux",
+        "PictureDecoders", "CVips", "CTiff", "CLinux",
       ]),
     // Optional: everything else builds and works without it.
     library(

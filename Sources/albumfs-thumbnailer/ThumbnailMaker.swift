@@ -59,6 +59,11 @@ struct ThumbnailMaker {
       return preview
     }
     if let plain = try plain(picture, kind: kind) { return plain }
+    if kind == .tiff, let tiff = unsafe Tiff(picture.content), tiff.isOfDifferences,
+      let made = try thumbnail(of: tiff, in: picture)
+    {
+      return made
+    }
     let head: Head
     do throws(Rejection) {
       head = try unsafe check(picture.content, kind: kind)
@@ -69,8 +74,31 @@ struct ThumbnailMaker {
       else { throw error }
       head = padded
     }
-    let image = try decode(picture, kind: kind, head)
-    return try encode(image, original: kind, head)
+    do throws(Rejection) {
+      let image = try decode(picture, kind: kind, head)
+      return try encode(image, original: kind, head)
+    } catch {
+      guard kind == .tiff, let tiff = unsafe Tiff(picture.content),
+        let made = try thumbnail(of: tiff, in: picture)
+      else { throw error }
+      return made
+    }
+  }
+
+  /// nil if libtiff does not decode it.
+  private func thumbnail(
+    of tiff: borrowing Tiff, in picture: Picture
+  ) throws(Rejection) -> Made? {
+    guard let bytes = tiff.decoded() else { return nil }
+    // libvips reads the header, whatever it does with the pixels.
+    let orientation = unsafe Image(loading: picture.content)?.orientation ?? 1
+    guard
+      let image = Image(bytes: bytes, width: CInt(tiff.width), height: CInt(tiff.height), bands: 3),
+      let turned = image.oriented(orientation), let small = finish(turned)
+    else { throw failure("copy") }
+    let head = Head(
+      width: CInt(tiff.width), height: CInt(tiff.height), orientation: orientation)
+    return try encode(small, original: .tiff, head)
   }
 
   /// Reads the header. Checks that the loader matches the detected kind and that the number of pixels is
