@@ -11,6 +11,15 @@ package enum Inflation {
     }
     return isWhole ? Array(output.prefix(Int(count))) : nil
   }
+
+  /// Compresses a short text.
+  package static func deflated(zlib data: [UInt8]) -> [UInt8] {
+    var count = compressBound(uLong(data.count))
+    var output = [UInt8](repeating: 0, count: Int(count))
+    let code = unsafe compress(&output, &count, data, uLong(data.count))
+    precondition(code == Z_OK, "zlib compresses any text into the room that it asks for")
+    return Array(output.prefix(Int(count)))
+  }
 }
 
 /// Decompresses a file in pieces, without a head (RFC 1951), as zip files hold them.

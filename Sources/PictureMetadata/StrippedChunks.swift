@@ -1,10 +1,15 @@
 import AlbumModel
+internal import Inflating
 
-/// Strips a PNG: the chunks stay that pixels, colours, size and animation depend on.
+/// Strips a PNG: the chunks stay that pixels, colours, size and animation depend on, where they have no more
+/// bytes than they may.
 enum StrippedPNG {
-  private static let kept: Set<String> = [
-    "IHDR", "PLTE", "IDAT", "tRNS", "cHRM", "gAMA", "iCCP", "sBIT", "sRGB", "cICP", "mDCV", "mDCv",
-    "cLLI", "cLLi", "bKGD", "hIST", "pHYs", "acTL", "fcTL", "fdAT",
+  /// The chunks, with the greatest length of each.
+  private static let kept: [String: Int64] = [
+    "IHDR": 13, "PLTE": 768, "IDAT": .max, "tRNS": 256, "cHRM": 32, "gAMA": 4, "sBIT": 4, "sRGB": 1,
+    "cICP": 4, "mDCV": 24, "mDCv": 24, "cLLI": 8, "cLLi": 8, "bKGD": 6, "pHYs": 9, "acTL": 8,
+    "fcTL": 26,
+    "fdAT": .max,
   ]
 
   static func plan(
@@ -23,24 +28,44 @@ enum StrippedPNG {
         try result.keep(offset..<end)
         return result
       }
-      if kept.contains(type) {
-        try result.keep(offset..<end)
+      if let limit = kept[type] {
+        if end - offset - 12 <= limit { try result.keep(offset..<end) }
         if type == "IDAT" { hasPixels = true }
+      } else if type == "iCCP" {
+        try result.insert(profile(&file, offset + 8..<end - 4))
       } else if type.utf8.first.map({ $0 & 0x20 == 0 }) ?? true {
         // A decoder must know it, so it cannot go.
         throw .damaged
       }
-      if type == "IHDR", orientation > 1 { try result.insert(chunk(orientation)) }
+      if type == "IHDR", orientation > 1 {
+        try result.insert(chunk("eXIf", StrippedPicture.exif(orientation: orientation)))
+      }
       offset = end
     }
   }
 
-  private static func chunk(_ orientation: Int) -> [UInt8] {
-    let content = StrippedPicture.exif(orientation: orientation)
-    let body = Array("eXIf".utf8) + content
-    let sum = CRC32(body).value
-    return [0, 0, 0, UInt8(content.count)] + body
-      + (0..<4).map { UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * $0)) }
+  /// The chunk of the colour profile: a name up to a zero, the method 0, and the packed profile.
+  private static func profile(
+    _ file: inout FileWindow, _ part: Range<Int64>
+  ) throws(StrippedPicture.Fault) -> [UInt8] {
+    let limit = ColourProfile.limit
+    if part.count > limit { throw .damaged }
+    let content = try file.bytes(part.count, at: part.lowerBound)
+    guard let end = content.prefix(80).firstIndex(of: 0), end + 2 <= content.count,
+      let profile = Inflation.inflated(zlib: content[(end + 2)...], atMost: Int(limit))
+    else { throw .damaged }
+    return ColourProfile.stripped(profile).map {
+      chunk("iCCP", Array("ICC".utf8) + [0, 0] + Inflation.deflated(zlib: $0))
+    } ?? []
+  }
+
+  private static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+    let body = Array(type.utf8) + content
+    return bytes(UInt32(content.count)) + body + bytes(CRC32(body).value)
+  }
+
+  private static func bytes(_ number: UInt32) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * $0)) }
   }
 }
 
@@ -104,6 +129,12 @@ enum StrippedWebP {
         try result.keep(content.lowerBound..<start)
         try result.append(frame)
         continue
+      case "ICCP":
+        if content.count > ColourProfile.limit { throw .damaged }
+        let profile = try file.bytes(content.count, at: content.lowerBound)
+        try result.keep(content.lowerBound - 8..<content.lowerBound)
+        try result.insert(
+          ColourProfile.stripped(profile) ?? [UInt8](repeating: 0, count: content.count))
       default: try result.keep(content.lowerBound - 8..<content.upperBound)
       }
       if isOdd { try result.insert([0]) }
@@ -122,9 +153,10 @@ enum StrippedWebP {
   }
 }
 
-/// Strips a GIF: frames, their control blocks, the loop count and a colour profile stay.
+/// Strips a GIF: frames, their control blocks and the loop count stay. A colour profile goes, because hardly
+/// any program looks at one.
 enum StrippedGIF {
-  private static let kept = ["NETSCAPE2.0", "ANIMEXTS1.0", "ICCRGBG1012"]
+  private static let kept = ["NETSCAPE2.0", "ANIMEXTS1.0"]
 
   static func plan(_ file: inout FileWindow) throws(StrippedPicture.Fault) -> StrippedPicture {
     var result = StrippedPicture()

@@ -133,9 +133,9 @@ private struct ItemReferences {
   private func parts(of item: Int64) -> [Int64] {
     references.flatMap { reference -> [Int64] in
       if reference.from == item, ItemReferences.parts.contains(reference.type) {
-        return reference.to
+        return reference.to.map(\.item)
       }
-      let isIts = reference.type == "auxl" && reference.to.contains(item)
+      let isIts = reference.type == "auxl" && reference.to.contains { $0.item == item }
       return isIts && transparencies.contains(reference.from) ? [reference.from] : []
     }
   }
@@ -220,17 +220,14 @@ private struct ItemTables {
         hasPlaces = true
         try readPlaces(box.content)
       case "iref":
-        // A reader could look for what is gone.
-        for reference in try references(in: box.content)
-        where isPicture(reference.from, pictures) && !needed.contains(reference.from) {
-          replaceType(at: reference.typePlace)
-        }
-      case "iinf", "pitm", "dinf", "grpl": break
+        let gone = Set(kinds.keys.filter { isPicture($0, pictures) && !needed.contains($0) })
+        for reference in try references(in: box.content) { cut(reference, gone) }
+      case "iinf", "pitm": break
       case "iprp":
         for inner in try self.boxes(in: box.content) where inner.type == "ipco" {
-          for property in try self.boxes(in: inner.content)
-          where !properties.contains(property.type) {
-            hide(property)
+          for property in try self.boxes(in: inner.content) {
+            if !properties.contains(property.type) { hide(property) }
+            if property.type == "colr" { stripColours(property.content) }
           }
         }
       case "idat":
@@ -240,6 +237,29 @@ private struct ItemTables {
       }
     }
     try clearData(data)
+  }
+
+  /// Cuts a reference off what is gone, because a reader could look for that. Where something stays, it takes
+  /// the places of the others.
+  private mutating func cut(_ reference: Reference, _ gone: Set<Int64>) {
+    if gone.isDisjoint(with: [reference.from] + reference.to.map(\.item)) { return }
+    guard !gone.contains(reference.from),
+      let staying = reference.to.first(where: { !gone.contains($0.item) })
+    else { return replaceType(at: reference.typePlace) }
+    for other in reference.to where gone.contains(other.item) {
+      bytes.replaceSubrange(other.place, with: bytes[staying.place])
+    }
+  }
+
+  /// `colr`: a type, and a colour profile or numbers of 7 bytes.
+  private mutating func stripColours(_ content: Range<Int>) {
+    let start = min(content.lowerBound + 4, content.upperBound)
+    let type = String(decoding: bytes[content.lowerBound..<start], as: UTF8.self)
+    if type == "nclx" { return clear(min(start + 7, content.upperBound)..<content.upperBound) }
+    guard let profile = ColourProfile.stripped(Array(bytes[start..<content.upperBound])) else {
+      return clear(start..<content.upperBound)
+    }
+    bytes.replaceSubrange(start..<content.upperBound, with: profile)
   }
 
   private func isPicture(_ item: Int64, _ pictures: Set<String>) -> Bool {
@@ -364,7 +384,7 @@ private struct ItemTables {
     let type: String
     let typePlace: Int
     let from: Int64
-    let to: [Int64]
+    let to: [(item: Int64, place: Range<Int>)]
   }
 
   /// The references in the content of `iref`.
@@ -375,9 +395,9 @@ private struct ItemTables {
     for box in try boxes(in: content.lowerBound + 4..<content.upperBound) {
       let from = try number(size, box.content.lowerBound, box.content)
       var place = box.content.lowerBound + size + 2
-      var others: [Int64] = []
+      var others: [(Int64, Range<Int>)] = []
       for _ in 0..<(try number(2, place - 2, box.content)) {
-        others.append(try number(size, place, box.content))
+        others.append((try number(size, place, box.content), place..<place + size))
         place += size
       }
       references.append(

@@ -8,7 +8,7 @@ enum StrippedJPEG {
     try result.keep(0..<2)
     var offset: Int64 = 2
     var exif: [UInt8] = orientation > 1 ? segment(orientation) : []
-    var hasPixels = false
+    var (hasPixels, hasProfile) = (false, false)
     while true {
       let mark = try marker(&file, &offset)
       // JFIF's segment must be the first.
@@ -25,8 +25,13 @@ enum StrippedJPEG {
       if end < offset + 4 || end > file.size { throw .damaged }
       switch mark {
       case 0xE0: try addJFIF(&file, offset..<end, &result)
-      case 0xE2 where try begins(&file, offset, end, "ICC_PROFILE\0"): try result.keep(offset..<end)
-      case 0xEE where try begins(&file, offset, end, "Adobe"): try result.keep(offset..<end)
+      case 0xE2 where try begins(&file, offset, end, profileName):
+        if !hasProfile { try addProfile(&file, from: offset, &result) }
+        hasProfile = true
+      case 0xEE where end - offset >= 16:
+        if try begins(&file, offset, end, "Adobe") {
+          try result.insert([0xFF, 0xEE, 0, 14] + file.bytes(12, at: offset + 4))
+        }
       case 0xE1...0xEF, 0xFE: break
       case 0xDA:
         hasPixels = true
@@ -34,7 +39,8 @@ enum StrippedJPEG {
         try result.keep(offset..<next)
         offset = next
         continue
-      case 0xC0...0xCF, 0xDB...0xDF: try result.keep(offset..<end)
+      case 0xDC where end == offset + 6: try result.keep(offset..<end)
+      case 0xC0...0xC7, 0xC9...0xCF, 0xDB, 0xDD: try result.keep(offset..<end)
       default: throw .damaged
       }
       offset = end
@@ -70,6 +76,41 @@ enum StrippedJPEG {
     else { return }
     let fields = try file.bytes(7, at: part.lowerBound + 9)
     try result.insert([0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8) + fields + [0, 0])
+  }
+
+  private static let profileName = "ICC_PROFILE\0"
+
+  /// The colour profile, whose parts lie in segments with their number and how many there are. `start`: the
+  /// first of these segments. A profile that is not whole counts as none, as it does for decoders.
+  private static func addProfile(
+    _ file: inout FileWindow, from start: Int64, _ result: inout StrippedPicture
+  ) throws(StrippedPicture.Fault) {
+    var (parts, offset, size) = ([UInt8: [UInt8]](), start, Int64(0))
+    while true {
+      let mark = try marker(&file, &offset)
+      if mark == 0xDA || mark == 0xD9 { break }
+      let end = offset + 2 + (try file.number(2, at: offset + 2))
+      if end < offset + 4 || end > file.size { throw .damaged }
+      if mark == 0xE2, end - offset > 18, try begins(&file, offset, end, profileName) {
+        size += end - offset
+        if size > ColourProfile.limit { throw .damaged }
+        let part = try file.bytes(Int(end - offset - 16), at: offset + 16)
+        parts[part[0]] = Array(part.dropFirst(2))
+      }
+      offset = end
+    }
+    let whole = parts.sorted { $0.key < $1.key }
+    guard whole.enumerated().allSatisfy({ $0.offset + 1 == Int($0.element.key) }),
+      let profile = ColourProfile.stripped(whole.flatMap(\.value))
+    else { return }
+    var place = 0
+    for (number, part) in whole {
+      let length = part.count + 18
+      try result.insert(
+        [0xFF, 0xE2, UInt8((length - 2) >> 8), UInt8((length - 2) & 0xFF)] + Array(profileName.utf8)
+          + [number, UInt8(whole.count)] + profile[place..<place + part.count])
+      place += part.count
+    }
   }
 
   /// The entropy-coded data of a scan end at the first marker that is neither a stuffed byte nor a restart.

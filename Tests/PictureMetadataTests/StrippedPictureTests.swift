@@ -1,3 +1,4 @@
+import AlbumModel
 import AlbumTestSupport
 import Foundation
 import PictureMetadata
@@ -148,14 +149,114 @@ import Testing
     return [0, 0, UInt8(length >> 8), UInt8(length & 0xFF)] + Array(type.utf8) + content
   }
 
-  @Test func theColourProfileStays() throws {
-    for kind in ["jpg", "png", "webp"] {
-      let picture = try TestPictures.encode(TestPictures.pixels(), as: "\(kind)[profile=srgb]")
-      let (before, after) = (
-        try TestPictures.tags(of: picture), try TestPictures.tags(of: stripped(picture))
-      )
-      #expect(before.contains { $0.hasPrefix("ICC") }, "\(kind)")
-      #expect(before.filter { $0.hasPrefix("ICC") } == after.filter { $0.hasPrefix("ICC") })
+  /// A small picture and a gain map have metadata of their own. Readers refuse a picture that describes one
+  /// which is not there.
+  @Test func whatDescribesAnotherPictureOfAHEICGoesWithIt() throws {
+    let plain = try TestPictures.make(TestPictures.pixels(), as: "small:heic")
+    var picture = try TestPictures.tag(plain, "heic", ["-Model=secret"])
+    func place(_ type: String) throws -> Int {
+      try #require(picture.indices.first { picture[$0...].starts(with: type.utf8) }) + 4
+    }
+    // Of a reference: the item, how many others, and the first of them.
+    let (small, described) = (try place("thmb"), try place("cdsc") + 4)
+    picture.replaceSubrange(described..<described + 2, with: picture[small..<small + 2])
+    let bare = try stripped(picture)
+    #expect(!holds(bare, "cdsc") && !holds(bare, "thmb") && !holds(bare, "secret"))
+    #expect(try TestPictures.decode(bare).bytes == TestPictures.decode(plain).bytes)
+    #expect(try stripped(bare) == bare)
+  }
+
+  /// Adds tags to a profile, as a display's has them.
+  private func profile(_ plain: [UInt8], adding tags: [(String, [UInt8])]) -> [UInt8] {
+    func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (24 - 8 * $0) & 0xFF) } }
+    func value(_ place: Int) -> Int { plain[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+    let (count, more) = (value(128), 12 * tags.count)
+    var (table, data) = ([UInt8](), Array(plain[(132 + 12 * count)...]))
+    for place in stride(from: 132, to: 132 + 12 * count, by: 12) {
+      table +=
+        plain[place..<place + 4] + number(value(place + 4) + more) + plain[place + 8..<place + 12]
+    }
+    for (name, content) in tags {
+      data += [UInt8](repeating: 0, count: -data.count & 3)
+      table +=
+        Array(name.utf8) + number(132 + 12 * count + more + data.count) + number(content.count)
+      data += content
+    }
+    var result = plain[..<128] + number(count + tags.count) + table + data
+    result.replaceSubrange(0..<4, with: number(result.count))
+    return Array(result)
+  }
+
+  /// The tags of a picture's colour profile.
+  private func profileTags(of picture: [UInt8], _ kind: String) throws -> [String: [UInt8]] {
+    let profile = try Workshop.open { shop in
+      try shop.write(Data(picture), "in." + kind)
+      try shop.run("exiftool", "-q", "-b", "-ICC_Profile", "-w", "icc", "in." + kind)
+      return try shop.read("in.icc")
+    }
+    func value(_ place: Int) -> Int { profile[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+    var tags: [String: [UInt8]] = [:]
+    for place in stride(from: 132, to: 132 + 12 * value(128), by: 12) {
+      let data = profile[value(place + 4)..<value(place + 4) + value(place + 8)]
+      tags[String(decoding: profile[place..<place + 4], as: UTF8.self)] = Array(data)
+    }
+    return tags
+  }
+
+  @Test(arguments: ["jpg", "png", "webp", "heic"])
+  func theColoursOfAProfileStayAndWhatItSaysOfADisplayGoes(kind: String) throws {
+    let display = Array("dtim\0\0\0\0SECRETSERIAL".utf8)
+    // So long that a JPEG needs several segments.
+    let long = [UInt8](repeating: 7, count: 150_000)
+    let picture = try Workshop.open { shop -> [UInt8] in
+      try shop.write(TestPictures.pixels(), "in.ppm")
+      try shop.run("vips", "copy", "in.ppm", "plain.png[profile=srgb]")
+      try shop.run("exiftool", "-q", "-b", "-ICC_Profile", "-w", "icc", "plain.png")
+      let plain = try shop.read("plain.icc")
+      let whole = profile(plain, adding: [("mmod", display), ("calt", display), ("priv", long)])
+      try shop.write(Data(whole), "display.icc")
+      let format = kind == "heic" ? "png" : kind
+      try shop.run("vips", "copy", "in.ppm", "out.\(format)[profile=display.icc]")
+      if kind == "heic" { try shop.run("heif-enc", "-q", "80", "out.png", "-o", "out.heic") }
+      return try shop.read("out.\(kind)")
+    }
+    let bare = try stripped(picture)
+    #expect(!holds(bare, "SECRET") && !holds(bare, "mmod"))
+    let (before, after) = (try profileTags(of: picture, kind), try profileTags(of: bare, kind))
+    #expect(
+      Set(after.keys) == [
+        "desc", "cprt", "wtpt", "rXYZ", "gXYZ", "bXYZ", "rTRC", "gTRC", "bTRC", "chrm",
+      ])
+    for (name, content) in after where !["desc", "cprt"].contains(name) {
+      #expect(content == before[name], "\(name)")
+    }
+    #expect(try TestPictures.decode(bare).bytes == TestPictures.decode(picture).bytes)
+    #expect(try stripped(bare) == bare)
+  }
+
+  @Test func whatOnlyHidesInAPictureGoes() throws {
+    let jpeg = try TestPictures.encode(TestPictures.pixels(), as: "jpg")
+    func segment(_ mark: UInt8, _ text: String) -> [UInt8] {
+      [0xFF, mark, 0, UInt8(text.utf8.count + 2)] + Array(text.utf8)
+    }
+    func with(_ hidden: [UInt8]) -> [UInt8] { Array(jpeg[..<2] + hidden + jpeg[2...]) }
+    let adobe = "Adobe\0d\0\0\0\0\u{1}"
+    let bare = try stripped(with(segment(0xEE, adobe + "secret")))
+    #expect(try bare == stripped(with(segment(0xEE, adobe))) && !holds(bare, "secret"))
+    #expect(try stripped(with(segment(0xE2, "ICC_PROFILE\0\u{1}\u{1}secret"))) == stripped(jpeg))
+    for mark: UInt8 in [0xC8, 0xDE, 0xDF] {
+      #expect(throws: StrippedPicture.Fault.damaged) { try plan(with(segment(mark, "secret"))) }
+    }
+    let png = try TestPictures.encode(TestPictures.pixels(), as: "png")
+    for (type, content) in [
+      ("gAMA", "\0\0\u{1}\u{1}secret"), ("sRGB", "\0secret"), ("hIST", "secret"),
+    ] {
+      let body = Array(type.utf8) + Array(content.utf8)
+      let sum = CRC32(body).value
+      let chunk =
+        [0, 0, 0, UInt8(content.utf8.count)] + body
+        + (0..<4).map { UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * $0)) }
+      #expect(try stripped(Array(png[..<33] + chunk + png[33...])) == stripped(png), "\(type)")
     }
   }
 
