@@ -50,16 +50,25 @@ struct PhotoFinder {
         continue
       }
       let sorted = inside.sorted { $0.name < $1.name }
-      waiting += sorted.reversed().compactMap { PhotoFinder.step(into: $0, from: step) }
+      for name in sorted.reversed() {
+        if let next = PhotoFinder.step(into: name, of: folder, from: step) { waiting.append(next) }
+      }
       found += matches(sorted.filter { $0.kind == .file }.map(\.name), in: folder, step, mountPoint)
     }
     return found.sorted { $0.file.bytes.lexicographicallyPrecedes($1.file.bytes) }
   }
 
-  private static func step(into name: Folder.Name, from step: Step) -> Step? {
-    guard name.kind == .directory, !name.name.isHidden, name.name != .thumb || !step.holdsAlbums,
-      !Leftover.isFolder(name.name.bytes)
+  private static func step(
+    into name: Folder.Name, of folder: borrowing Folder, from step: Step
+  ) -> Step? {
+    guard name.kind == .directory, !name.name.isHidden, name.name != .thumb || !step.holdsAlbums
     else { return nil }
+    if Leftover.isFolder(name.name.bytes) {
+      // An album that got such a name has its photos' directory.
+      guard step.holdsAlbums, let inside = try? Folder([name.name], below: folder),
+        inside.holds(.photo)
+      else { return nil }
+    }
     let path = step.path + [name.name]
     let isPhoto = !step.holdsAlbums || (name.name == .photo && !step.path.isEmpty)
     return Step(path: path, album: isPhoto ? step.album : path, holdsAlbums: !isPhoto)

@@ -16,7 +16,8 @@ import Testing
             inner = browser.post("/api/albums", {"parent": made["id"], "name": "Inner"})["album"]
             assert inner["parent"] == made["id"]
             refused(409, "exists", browser.post, "/api/albums", {"parent": None, "name": "Trip"})
-            for name in ("", ".", "..", ".hidden", "a/b", "../x", "a\\0b", "Photo", "Thumb", "a\\nb", "x" * 256):
+            for name in ("", ".", "..", ".hidden", "a/b", "../x", "a\\0b", "Photo", "Thumb", "a\\nb", "x" * 256,
+                         "#recycle", "@EADIR", "lost+found"):
                 refused(400, "name", browser.post, "/api/albums", {"parent": None, "name": name})
                 refused(400, "name", browser.post, "/api/albums/" + inner["id"], {"name": name})
             assert sorted(os.listdir(point)) == ["Empty", "Größe 1", "Trip"]
@@ -26,6 +27,12 @@ import Testing
             assert moved["parent"] is None and os.path.isdir(point + "/Inner/Photo")
             refused(400, "invalid", browser.post, "/api/albums/" + made["id"], {"parent": made["id"]})
             refused(409, "exists", browser.post, "/api/albums/" + inner["id"], {"name": "Trip"})
+            # Renamed by another program, it stays an album. What that program makes for itself is none.
+            os.rename(point + "/Inner", point + "/#recycle")
+            os.mkdir(point + "/@eaDir")
+            eventually(lambda: "#recycle" in browser.albums() and "Inner" not in browser.albums())
+            assert "@eaDir" not in browser.albums()
+            assert browser.post("/api/albums/" + inner["id"], {"name": "Inner"})["album"]["id"] == inner["id"]
             trip = browser.albums()["Trip"]
             last = browser.photo(trip, "IMG_10.jpg")
             assert browser.post("/api/albums/" + trip["id"], {"cover": last["id"]})["album"]["cover"] == last["id"]

@@ -1,12 +1,14 @@
 import AlbumModel
+import FileKinds
 import Posix
 
 /// Names that people choose, and names that are free.
 enum GalleryName {
-  /// A name that a person gives to a photo or an album. What the file system keeps for itself is none, and
-  /// neither is a hidden name.
+  /// A name that a person gives to a photo or an album. What the file system, or another program, keeps for
+  /// itself is none, and neither is a hidden name.
   static func valid(_ text: String) throws(GalleryError) -> FileName {
     guard let name = try? FileName(text), !name.isHidden, name != .photo, name != .thumb,
+      !Leftover.isFolder(name.bytes),
       !name.bytes.contains(where: { $0 < 0x20 || $0 == 0x7f })
     else { throw GalleryError(.name) }
     return name

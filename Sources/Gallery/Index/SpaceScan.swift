@@ -53,7 +53,7 @@ struct SpaceScan: ~Copyable {
       latest: latest,
       cover: ExtendedAttribute.value("user.albumfs.cover", of: folder.path),
       content: AlbumContent(rows))
-    return (found, own.filter(SpaceScan.isAlbum))
+    return (found, SpaceScan.albums(inAlbum: folder, own))
   }
 
   /// Adds an album and all in it, each album before those in it.
@@ -86,16 +86,30 @@ struct SpaceScan: ~Copyable {
 
   /// The albums in a directory that is the root.
   static func albums(in folder: borrowing Folder) throws(Errno) -> [Folder.Name] {
-    try folder.names().filter { $0.kind == .directory && !staysPlain($0.name) }
+    var albums: [Folder.Name] = []
+    for name in try folder.names() where isAlbum(name, in: folder) { albums.append(name) }
+    return albums
   }
 
-  private static func isAlbum(_ name: Folder.Name) -> Bool {
-    name.kind == .directory && !staysPlain(name.name) && name.name != .photo && name.name != .thumb
+  /// The albums in an album, which has directories for its photos and thumbnails beside them.
+  private static func albums(inAlbum folder: borrowing Folder, _ names: [Folder.Name]) -> [Folder
+    .Name]
+  {
+    var albums: [Folder.Name] = []
+    for name in names where name.name != .photo && name.name != .thumb && isAlbum(name, in: folder)
+    {
+      albums.append(name)
+    }
+    return albums
   }
 
-  /// True for a directory that is no album by its name.
-  private static func staysPlain(_ name: FileName) -> Bool {
-    name.isHidden || Leftover.isFolder(name.bytes)
+  /// False for a hidden directory, and for one that another program made for itself. An album that got such a
+  /// name has its photos' directory.
+  private static func isAlbum(_ name: Folder.Name, in folder: borrowing Folder) -> Bool {
+    if name.kind != .directory || name.name.isHidden { return false }
+    if !Leftover.isFolder(name.name.bytes) { return true }
+    guard let inside = try? Folder([name.name], below: folder) else { return false }
+    return inside.holds(.photo)
   }
 
   private static func addFiles(
