@@ -155,6 +155,19 @@ import Testing
     requireNothingLost()
   }
 
+  /// Files without content take no step of their own, and there may be very many.
+  @Test func anInterruptionIsSeenBetweenEmptyFiles() {
+    for number in 1...50 { try? put("notes/\(number).txt", "") }
+    var steps = 0
+    let outcome = move(
+      ["notes"], options: Importer.Options(),
+      isStopped: {
+        steps += 1
+        return steps > 10
+      })
+    #expect(outcome.failure?.kind == .interrupted && outcome.report.imported < 11)
+  }
+
   /// A file that is its own copy must not be removed as the original of that copy.
   @Test func theAlbumItselfIsNoSource() {
     _ = move()

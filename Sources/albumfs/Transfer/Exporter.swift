@@ -66,6 +66,7 @@ struct Exporter {
     defer { meter.clear() }
     do throws(Failure) {
       for group in TransferGroup.groups(of: files) {
+        if isStopped() { throw Failure.stopped }
         var end = meter.position
         let number = form.isOriginal ? try number(for: group) : 1
         for item in group.items {

@@ -115,6 +115,7 @@ struct Importer {
     defer { meter.clear() }
     do throws(Failure) {
       for group in groups {
+        if meter.isStopped() { throw Failure.stopped }
         var end = meter.position
         try take(group)
         for file in group.files {

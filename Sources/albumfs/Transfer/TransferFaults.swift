@@ -11,8 +11,7 @@ extension PlainCopy.Fault {
   /// Why one file was not copied. Throws an interruption, which ends all copying.
   func reason() throws(Failure) -> String {
     switch self {
-    case .stopped:
-      throw Failure(.interrupted, "Interrupted. Run the same command again to continue.")
+    case .stopped: throw .stopped
     case .changed: "it changed while it was copied"
     case .source(let error): "\(error)"
     case .target(let error): "the copy: \(error)"
@@ -21,6 +20,9 @@ extension PlainCopy.Fault {
 }
 
 extension Failure {
+  /// An interruption, which ends all copying.
+  static let stopped = Failure(.interrupted, "Interrupted. Run the same command again to continue.")
+
   /// The failure that an error of the mounted space means for every further file; nil if the next file may
   /// succeed.
   init?(ofSpace error: Errno) {

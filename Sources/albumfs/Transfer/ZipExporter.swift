@@ -77,9 +77,12 @@ struct ZipExporter {
     report.complete = true
   }
 
+  private static let stopped = Failure(.interrupted, "Interrupted. No zip file was made.")
+
   private mutating func write(_ files: [SourceWalk.File], to path: PlainPath) throws(Failure) {
     var zip = try create(path)
     for group in TransferGroup.groups(of: files) {
+      if isStopped() { throw ZipExporter.stopped }
       let number = number(for: group)
       for item in group.items {
         let start = meter.position
@@ -261,7 +264,7 @@ struct ZipExporter {
     _ fault: PlainCopy.Fault, of file: SourceWalk.File
   ) throws(Failure) {
     switch fault {
-    case .stopped: throw Failure(.interrupted, "Interrupted. No zip file was made.")
+    case .stopped: throw ZipExporter.stopped
     case .source(let error): if let failure = Failure(ofDeadSpace: error) { throw failure }
     case .target(let error): throw writing(error)
     case .changed: break
