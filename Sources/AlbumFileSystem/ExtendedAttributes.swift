@@ -53,20 +53,25 @@ extension FileSystem {
   package func extendedAttribute(_ name: [UInt8], of inode: InodeNumber) throws(FSError) -> [UInt8]
   {
     try checkAttribute(name)
-    return try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
+    let (value, isCover) = try space.read {
+      (catalog: borrowing Catalog) throws(FSError) -> ([UInt8]?, Bool) in
       let shown = try ShownInode(node(inode), in: catalog, of: past)
       let state = shown.state(in: catalog)
+      if Cover.isCover(name, of: state, catalog) {
+        return (Cover.chosen(of: shown, catalog)?.bytes, true)
+      }
       let value =
-        Cover.isCover(name, of: state, catalog)
-        ? Cover.name(of: shown, catalog)?.bytes
-        : AccessControl.value(name, of: state, catalog)
-          ?? PhotoAttributes.derived(
-            name, of: state, thumbnail: shown.thumbnail(in: catalog), catalog)
-      if let value { return value }
+        AccessControl.value(name, of: state, catalog)
+        ?? PhotoAttributes.derived(
+          name, of: state, thumbnail: shown.thumbnail(in: catalog), catalog)
+      if value != nil { return (value, false) }
       // `ls -l` asks for the label of each file until it learns that the file system has no labels.
       let hasNone = name == Catalog.securityLabel && !catalog.hasSecurityLabels
       throw FSError(hasNone ? .notSupported : .noAttribute)
     }
+    if let value { return value }
+    guard isCover, let first = try firstPhoto(of: node(inode)) else { throw FSError(.noAttribute) }
+    return first.bytes
   }
 
   package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {

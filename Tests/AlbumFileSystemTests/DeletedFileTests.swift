@@ -164,6 +164,36 @@ struct DeletedFileTests {
     #expect(space.deleted.isEmpty)
   }
 
+  #if DEBUG
+  /// What the work of a day takes of the catalog's lock, which is what history could slow it down by.
+  @Test func dailyWorkTakesTheCatalogsLockNoMoreOftenWithHistory() throws {
+    let (with, without) = (try locksOfDailyWork(writes: 8), try locksOfDailyWork(false, writes: 8))
+    #expect(with == without, "\(with) holds of the lock, and \(without) without history")
+    #expect(try locksOfDailyWork(writes: 1) == with, "a write takes no lock but that of its file")
+  }
+
+  /// How often it is held while a photo is written under a hidden name, gets its own, grows and goes.
+  private func locksOfDailyWork(_ keepsHistory: Bool = true, writes: Int) throws -> Int {
+    let space = try TestSpace(background: false)
+    if !keepsHistory { space.keepNoDeletedFiles() }
+    try space.mkdir("Trip")
+    try space.write("first", to: "Trip/Photo/first.jpg")
+    try space.unlink("Trip/Photo/first.jpg")
+    let before = space.locks
+    let new = try space.create("Trip/Photo/.new")
+    for number in 0..<writes { try new.put([1, 2, 3, 4, 5], at: Int64(5 * number)) }
+    try new.flush()
+    new.release()
+    try space.rename("Trip/Photo/.new", "Trip/Photo/a.jpg")
+    let grown = try space.open("Trip/Photo/a.jpg", writes: true)
+    for number in writes..<2 * writes { try grown.put([6, 7, 8, 9, 0], at: Int64(5 * number)) }
+    try grown.flush()
+    grown.release()
+    try space.unlink("Trip/Photo/a.jpg")
+    return space.locks - before
+  }
+  #endif
+
   /// A file that a program overwrites all the time keeps one version a minute.
   @Test func aFileThatIsOverwrittenAgainAndAgainKeepsOneVersionAMinute() throws {
     let space = try TestSpace()
@@ -582,6 +612,11 @@ private struct DeletionModel {
 }
 
 extension TestSpace {
+  #if DEBUG
+  /// How often the catalog's lock was held.
+  fileprivate var locks: Int { space.read { $0.extents.steps.holds } }
+  #endif
+
   fileprivate func text(of inode: InodeNumber) throws -> String {
     let file = try fileSystem.open(inode, mode: OpenMode(writes: false))
     defer { file.release() }

@@ -100,7 +100,7 @@ extension Catalog {
     for place in 0..<formers.names.upperBound where formers.names.occupant(place) != nil {
       formers.names.remove(place)
     }
-    (pastCounts, formerCounts) = ([:], [:])
+    (pastCounts, formerCounts) = (.init(), .init())
     for raw in 0..<inodes.upperBound {
       if let index = inodes.occupant(raw) { inodes[index].isInPast = false }
     }

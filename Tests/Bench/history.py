@@ -1,16 +1,19 @@
 """What history costs: the same work on a space that keeps deleted files and makes snapshots, and on one that does not.
 
 Both take turns on new stores, and the next round begins with the other one. A ratio compares two runs of one round, so
-that a machine that grows slower meanwhile changes it little.
+that a machine that grows slower meanwhile changes it little. Then many small files go at once, and the memory of the
+daemon shows what it keeps of them.
 """
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
+from pathlib import Path
 
 import content
-from measuring import Failed, run
+from measuring import Failed, Process, guarded, run
 from peers import Peer, Store, albumfs
 from report import Table
 from rounds import Bench, say
@@ -22,6 +25,11 @@ ROWS = (tuple(one for one in FIRST if one.key in ("write", "untar", "photos-plai
         tuple(one for one in SECOND if one.key == "rm"))
 # The most that the median ratio of a row may be.
 GOAL = 1.03
+# So many files go at once, and the daemon keeps so many bytes of memory for each at most.
+MANY, BYTES_PER_FILE = 1_000_000, 80
+FILES_PER_FOLDER = 10_000
+# Seconds for making or removing so many.
+MANY_LIMIT = 3600.0
 
 
 class HistoryBench:
@@ -59,11 +67,63 @@ class HistoryBench:
         finally:
             self.bench.remove(store)
 
+    def memory_of_removal(self) -> tuple[int, float, float]:
+        """Returns how many small files `rm -rf` removed, and the MB of the daemon's memory before and after."""
+        count = self.options.many or (MANY // 100 if self.options.quick else MANY)
+        store = self.bench.make_store(albumfs(WITH, self.options.albumfs), "history-many")
+        try:
+            store.mount()
+            assert store.daemon
+            say(f"making {count:,} files")
+            with guarded(MANY_LIMIT, store.daemon):
+                make_files(store.mount_point / ".many", count)
+            before = self.settled(store)
+            say(f"removing {count:,} files")
+            run(["rm", "-rf", str(store.mount_point / ".many")], MANY_LIMIT, store.daemon)
+            after = self.settled(store)
+            store.unmount()
+            return count, before, after
+        finally:
+            self.bench.remove(store)
+
+    def settled(self, store: Store) -> float:
+        """MB of the daemon's own memory when all is on disk and the kernel knows no file."""
+        assert store.daemon
+        run(["sync", "-f", str(store.mount_point)], self.options.limit, store.daemon)
+        self.bench.drop(store)
+        return own_memory(store.daemon) / 1e6
+
     def set_history(self, store: Store, peer: Peer) -> None:
         """The setting stays in the space, but each session states it, so that both kinds do the same before."""
         switch = "--on" if peer.name == WITH else "--off"
         run([peer.program, "history", "-q", switch, "--password-file", str(store.password), str(store.mount_point)],
             self.options.limit, store.daemon, store.environment)
+
+
+def make_files(folder: Path, count: int) -> None:
+    for number in range(count):
+        if number % FILES_PER_FOLDER == 0:
+            (folder / str(number // FILES_PER_FOLDER)).mkdir(parents=True)
+        name = folder / str(number // FILES_PER_FOLDER) / f"IMG_{number:07}.JPG"
+        file = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o644)
+        os.write(file, b"a small file")
+        os.close(file)
+
+
+def own_memory(daemon: Process) -> int:
+    """Bytes that are resident and of no file."""
+    for line in Path(f"/proc/{daemon.child.pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    raise Failed("the daemon has ended")
+
+
+def memory_text(count: int, before: float, after: float) -> tuple[str, bool]:
+    """A sentence, and whether what the daemon keeps of each file is at most the goal."""
+    each = (after - before) * 1e6 / count
+    is_kept = each <= BYTES_PER_FILE
+    return (f"`rm -rf` of {count:,} small files: the daemon has {before:.1f} MB before and {after:.1f} MB afterwards, "
+            f"{each:.0f} bytes more for each file{'' if is_kept else f', more than {BYTES_PER_FILE}'}."), is_kept
 
 
 def ratios(table: Table, key: str) -> list[float]:

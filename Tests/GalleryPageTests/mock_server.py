@@ -269,6 +269,16 @@ def many(count):
     return space
 
 
+def wasted(count=2000):
+    """All of an album was deleted."""
+    space = some(60)
+    album = next(iter(space.albums.values()))
+    for number in range(count):
+        space.deleted.append(space.add_photo(album, f"GONE_{number:04}.JPG"))
+        album.photos.pop()
+    return space
+
+
 def sparse(count=200):
     """One photo every third day."""
     space = Space()
@@ -951,7 +961,8 @@ class Server(ThreadingHTTPServer):
 
 def serve(port=0, photos=100_000):
     """Starts the server in a thread; returns it. Its port is in `server_port`."""
-    spaces.update({"some": some(), "empty": Space(), "sparse": sparse(), "fixed": some(60, read_only=True), "many": many(photos)})
+    spaces.update({"some": some(), "empty": Space(), "sparse": sparse(), "fixed": some(60, read_only=True),
+                   "wasted": wasted(), "many": many(photos)})
     for seed in range(24):
         for width, height in SHAPES:
             scale = 150 / max(width, height)

@@ -547,6 +547,32 @@ def deleted_photos_are_seen_restored_and_deleted_for_good_with_the_password(pers
     person.delete_album()
 
 
+@test(mock=True)
+def of_very_many_deleted_photos_one_far_down_is_chosen_and_restored_by_keyboard(person):
+    page = person.page
+    person.enter("wasted")
+    person.press(".to-deleted")
+    cards = page.locator(".deleted .card")
+    expect(cards).to_have_count(300)
+    expect(page.locator(".top-bar")).to_contain_text("2,000 files")
+    page.locator("button:text-is('Show more')").focus()
+    page.keyboard.press("Enter")
+    expect(cards).to_have_count(600)
+    expect(cards.nth(300)).to_be_focused()
+    page.keyboard.press("Space")
+    expect(cards.nth(300)).to_have_attribute("aria-pressed", "true")
+    button = page.locator("button:text-is('Restore 1')")
+    expect(button).to_be_in_viewport(ratio=1)
+    assert button.evaluate("""button => {
+        const { x, y, width, height } = button.getBoundingClientRect();
+        return button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+    }"""), "something covers the button"
+    button.press("Enter")
+    expect(page.locator(".toast").last).to_contain_text("1 file restored")
+    expect(page.locator(".top-bar")).to_contain_text("1,999 files")
+    expect(page.locator("button:text-is('Restore all')")).to_be_focused()
+
+
 @test(PHONE, mock=True)
 def a_phone_finds_recently_deleted_below_the_albums_in_german(person):
     page = person.page

@@ -103,7 +103,8 @@ import Testing
         code=0; albumfs history $M --keep 1d < /dev/null 2>/dev/null || code=$?; test $code = 9
         code=0; albumfs deleted purge $M 1 --password-file $P 2>/dev/null || code=$?; test $code = 1
         test $(albumfs deleted list $M | wc -l) = 2
-        albumfs deleted purge $M --all --password-file $P
+        albumfs deleted purge $M --all --password-file $P > $W/said 2>&1
+        grep -q 'Removed 2 files for good' $W/said; grep -q 'older copies of the store' $W/said
         test -z "$(albumfs deleted list -q $M)"
         """)
       try mounted.unmount()

@@ -85,6 +85,46 @@ import Testing
     }
   }
 
+  private static let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
+  private static let hasThunar = ["thunar", "strace", "xvfb-run", "dbus-run-session", "gdbus"]
+    .allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") }
+
+  /// A file manager that shows hidden files opens the space, counts what is in it, and copies it.
+  @Test(
+    .enabled(if: Self.isLong, "a part of the long run"),
+    .enabled(if: Self.hasThunar, "needs thunar, strace and xvfb"))
+  func thunarDoesNotEnter() throws {
+    try withPhotos { mounted in
+      try mounted.sh(
+        """
+        rm $M/Trip/Photo/a.jpg; ls $M/.snapshots/*/Trip/Photo | grep -qx a.jpg
+        mkdir $M/.papers; echo deep > $M/.papers/deep
+        mkdir -p $W/home/.config $W/copies; export M W HOME=$W/home XDG_RUNTIME_DIR=$W/home
+        export XDG_CONFIG_HOME=$W/home/.config XDG_CACHE_HOME=$W/home/.cache
+        # The shell of xvfb-run passes no functions on.
+        declare -f await > $W/drive; cat >> $W/drive <<'EOF'
+        set -eu
+        xfconf-query -c thunar -p /last-show-hidden -n -t bool -s true
+        strace -f -qq -o $W/calls -e trace=%file thunar --daemon & THUNAR=$!
+        trap 'thunar --quit || true; wait $THUNAR || true' EXIT
+        NAME=org.xfce.FileManager
+        ask() { gdbus call --session --dest $NAME --object-path /org/xfce/FileManager --method $NAME."$@"; }
+        gdbus wait --session --timeout 60 $NAME
+        ask DisplayFolder "file://$M" "$DISPLAY" ""
+        await 'grep -q "$M/.papers" $W/calls'
+        ask DisplayFileProperties "file://$M" "$DISPLAY" ""
+        await 'grep -q "$M/.papers/deep" $W/calls'
+        ask CopyTo "$W" "['file://$M']" "['file://$W/copies/all']" "$DISPLAY" ""
+        await 'cmp -s $M/Trip/Photo/day/c.jpg $W/copies/all/Trip/Photo/day/c.jpg'
+        await 'cmp -s $M/.papers/deep $W/copies/all/.papers/deep'
+        EOF
+        xvfb-run -a dbus-run-session -- bash $W/drive > $W/said 2>&1 || { cat $W/said; exit 1; }
+        # It asked for what is hidden too, but for no snapshot.
+        test -z "$(grep snapshots $W/calls || true)"; test ! -e $W/copies/all/.snapshots
+        """)
+    }
+  }
+
   @Test func aNamedSnapshotStaysUntilAPasswordRemovesIt() throws {
     try withPhotos { mounted in
       try mounted.sh(

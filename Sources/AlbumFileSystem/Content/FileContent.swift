@@ -26,6 +26,8 @@ final class FileContent: Sendable {
   struct State: ~Copyable {
     /// The size that stat(2) returns, from all layers.
     var size: Int64
+    /// The size in the catalog, which nothing else changes while the file is open.
+    var stated: Int64
     var dirty = DirtyChunks()
     var inFlight: [Handover] = []
     var nextTicket: UInt64 = 1
@@ -50,6 +52,7 @@ final class FileContent: Sendable {
 
     init(size: Int64, space: Space) {
       self.size = size
+      stated = size
       pending = PendingExtents(in: space)
     }
 
@@ -308,6 +311,7 @@ final class FileContent: Sendable {
       catalog.placeExtents(ready, of: index)
       PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
     }
+    state.stated = size
     state.isChanged = !isAll
     state.changedAt = clock.monotonic()
   }
@@ -372,6 +376,7 @@ final class FileContent: Sendable {
         }
         also(&catalog)
       }
+      state.stated = size
     }
     try frameIfCrowded()
   }
@@ -390,6 +395,7 @@ final class FileContent: Sendable {
         PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         return size
       }
+      state.stated = state.size
     }
     try frameIfCrowded()
   }

@@ -9,7 +9,8 @@ import Posix
 extension FileContent {
   /// Called before each change of the content or the size.
   func recordFormer(_ state: inout State) {
-    if state.former == nil { state.former = space.read { FormerState($0.state(index)) } }
+    if state.former != nil || state.stated == 0 { return }
+    state.former = space.read { FormerState($0.state(index)) }
   }
 
   /// Keeps what the newest point shows. Keeps the content of the catalog as a former version, if one is due
@@ -45,10 +46,11 @@ extension FileContent {
     return size <= former || first < VersionPace.lastPage(of: former) || changesEnd
   }
 
-  /// Compares bytes that are about to be written with those that the last page of the file holds.
+  /// Compares bytes that are about to be written with those that the last page of the file holds. Other
+  /// writes take no lock but that of the file.
   func compareEnd(with bytes: UnsafeRawBufferPointer, at offset: Int64) {
     let former = monitor.withLock { state in
-      state.changesEnd ? 0 : state.former?.size ?? space.read { $0.state(index).size }
+      state.changesEnd ? 0 : state.former?.size ?? state.stated
     }
     let first = max(offset, VersionPace.lastPage(of: former))
     let count = Int(min(offset + Int64(bytes.count), former) - first)

@@ -96,9 +96,13 @@ extension FileSystem {
         return count < FileSystem.pastBatch ? nil : reached
       }
     }
-    try space.read { (catalog: borrowing Catalog) throws(FSError) in
-      let index = try InodeIndex(inode, at: point, in: catalog)
-      names.formUnion(catalog.changedNames(of: index, since: point).map(\.name))
+    var cursor = PastNameCursor()
+    while !cursor.isAtEnd {
+      names.formUnion(
+        try space.read { (catalog: borrowing Catalog) throws(FSError) in
+          let index = try InodeIndex(inode, at: point, in: catalog)
+          return catalog.changedNames(of: index, since: point, &cursor).map(\.name)
+        })
     }
     return names
   }

@@ -109,17 +109,38 @@ struct ShownInode {
     return catalog.state(folder.state(in: catalog)).marks.contains(.photoDirectory) ? folder : nil
   }
 
-  /// Calls `body` with each entry, in no order, if this inode is a directory.
+  /// Calls `body` with some entries, in no order, if this inode is a directory. An entry may come twice.
   func forEachEntry(
-    in catalog: borrowing Catalog, _ body: (_ name: FileName, _ child: InodeIndex) -> Void
+    in catalog: borrowing Catalog, _ cursor: inout ShownEntryCursor,
+    _ body: (_ name: FileName, _ child: InodeIndex) -> Void
   ) {
-    catalog.forEachEntry(of: index) { name, child, _ in
-      let former = point == .present ? child : catalog.child(name, of: index, at: point)
-      if let former { body(name, former) }
-      return true
+    if cursor.isAtPresent {
+      var (count, reached) = (0, UInt32(0))
+      catalog.forEachEntry(of: index, after: cursor.reached) { name, child, cookie in
+        let former = point == .present ? child : catalog.child(name, of: index, at: point)
+        if let former { body(name, former) }
+        (count, reached) = (count + 1, cookie)
+        return count < ShownEntryCursor.limit
+      }
+      cursor.reached = reached
+      cursor.isAtPresent = count == ShownEntryCursor.limit
+      return
     }
-    for (name, child) in catalog.changedNames(of: index, since: point) { body(name, child) }
+    for (name, child) in catalog.changedNames(of: index, since: point, &cursor.past) {
+      body(name, child)
+    }
+    cursor.isAtEnd = cursor.past.isAtEnd
   }
+}
+
+/// The position of a walk over what a directory shows: first the names that it has, then those that have
+/// changed.
+struct ShownEntryCursor {
+  static let limit = 1024
+  var isAtPresent = true
+  var reached: UInt32 = 0
+  var past = PastNameCursor()
+  var isAtEnd = false
 }
 
 extension InodeIndex {

@@ -16,27 +16,27 @@ package import AlbumModel
 /// 3. For each segment, `live` is the sum of the lengths of all extents that point into it, of those
 ///    held for content that is not in the catalog yet, and of those detached and not yet let go.
 package struct Catalog: ~Copyable, Sendable {
-  var inodes = InodeTable()
-  var entries = EntryTable()
+  var inodes: InodeTable
+  var entries: EntryTable
   var directories = DirectoryTable()
-  var extents = ExtentArena()
+  var extents: ExtentArena
   /// Rare: symlink targets and extended attributes, by inode.
-  var extras: [InodeIndex: InodeExtras] = [:]
+  var extras = InodeDictionary<InodeExtras>()
   /// True if an inode had a label of SELinux at some time since the mount.
   package private(set) var hasSecurityLabels = false
   /// True once a file has had a POSIX ACL.
   package private(set) var hasAccessControl = false
   package internal(set) var segments = SegmentLedger()
   /// The former places of deleted files, and the past names.
-  var formers = FormerTable()
+  var formers: FormerTable
   /// The moment of the last file that went, unless a point came since.
   var lastRemoval: RemovalMoment?
   /// The number of former places in each directory that has some.
-  var formerCounts: [InodeIndex: UInt32] = [:]
+  var formerCounts = InodeDictionary<UInt32>()
   /// The points in time at which the space shows its tree, in the order of their numbers (`Past`).
   package internal(set) var points: [HistoryPoint] = []
   /// How many past names and versions refer to an inode beyond the first.
-  var pastCounts: [InodeIndex: UInt32] = [:]
+  var pastCounts = InodeDictionary<UInt32>()
   var counters = SpaceCounters()
   /// The counters in the journal: no number below is used again after a crash.
   var reserved = SpaceCounters()
@@ -69,10 +69,17 @@ package struct Catalog: ~Copyable, Sendable {
   /// Collected by replay after a gap, that is after lost frames; nil without a gap.
   var gap: ReplayGap?
 
-  package init() {}
+  package init() {
+    let steps = StepCounter()
+    inodes = InodeTable(steps: steps)
+    entries = EntryTable(steps: steps)
+    extents = ExtentArena(steps: steps)
+    formers = FormerTable(steps: steps)
+  }
 
   /// A space at birth: the root and nothing in it.
   package init(rootOwner: UInt32, group: UInt32, permissions: UInt16, time: Timestamp) {
+    self.init()
     var root = InodeState(number: .root, kind: .directory, permissions: permissions)
     root.owner = rootOwner
     root.group = group
@@ -281,11 +288,9 @@ package struct Catalog: ~Copyable, Sendable {
     of directory: InodeIndex, after cookie: UInt32 = 0,
     _ body: (_ name: FileName, _ child: InodeIndex, _ cookie: UInt32) -> Bool
   ) {
-    let listing = directories[inodes[directory].directory]
-    for slot in listing.slots[listing.firstSlot(after: cookie)...] where slot.entry != .max {
-      let entry = entries[slot.entry]
-      let child = InodeIndex(rawValue: entry.child)
-      if !body(entries.name(of: slot.entry), child, slot.cookie) { return }
+    directories[inodes[directory].directory].forEach(after: cookie) { slot in
+      let child = InodeIndex(rawValue: entries[slot.entry].child)
+      return body(entries.name(of: slot.entry), child, slot.cookie)
     }
   }
 

@@ -3,7 +3,7 @@ import Posix
 import struct Synchronization.Atomic
 
 /// The catalog and the lock that guards it. A debug build checks that each hold touches a bounded number
-/// of extents (`StepCounter`).
+/// of extents, and of records of history and of the tables that grow (`StepCounter`).
 final class CatalogLock: Sendable {
   private let catalog: Mutex<Catalog>
 
@@ -47,8 +47,10 @@ extension CatalogLock {
 }
 
 /// Counts, in a debug build, how many extents and nodes of their trees are touched under one hold of the
-/// catalog's lock, so that no call may stop the space for a file with very many of them. It counts steps
-/// and not time: the same calls give the same count on any machine. In a release build it does nothing.
+/// catalog's lock, so that no call may stop the space for a file with very many of them. It also counts what
+/// walks over history look at, what a frame states, and what moves where a table grows or is packed, because
+/// of which no call may stop a space with very many files. It counts steps and not time: the same calls give
+/// the same count on any machine. In a release build it does nothing.
 final class StepCounter: Sendable {
   /// About a millisecond of a release build.
   static let limit = 1 << 16
@@ -56,9 +58,15 @@ final class StepCounter: Sendable {
   #if DEBUG
   private let steps = Atomic<Int>(0)
   private let permitted = Atomic<Int>(limit)
+  private let longest = Atomic<Int>(0)
+  private let ended = Atomic<Int>(0)
 
   /// Steps since the hold began.
   var taken: Int { steps.load(ordering: .relaxed) }
+  /// The most steps of a hold.
+  var most: Int { longest.load(ordering: .relaxed) }
+  /// How many holds there were.
+  var holds: Int { ended.load(ordering: .relaxed) }
   #endif
 
   @inline(__always)
@@ -87,9 +95,12 @@ final class StepCounter: Sendable {
   func end() {
     #if DEBUG
     let (steps, permitted) = (taken, permitted.load(ordering: .relaxed))
+    longest.max(steps, ordering: .relaxed)
+    ended.wrappingAdd(1, ordering: .relaxed)
     assert(
       steps <= permitted,
-      "\(steps) extents touched under one hold of the catalog's lock, \(permitted) permitted")
+      "\(steps) extents and records touched under one hold of the catalog's lock, \(permitted) permitted"
+    )
     #endif
   }
 }

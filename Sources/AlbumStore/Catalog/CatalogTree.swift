@@ -95,7 +95,12 @@ extension Catalog {
   }
 
   fileprivate func slots(of directory: InodeIndex) -> [DirectoryListing.Slot] {
-    directories[inodes[directory].directory].slots.filter { $0.entry != .max }
+    var found: [DirectoryListing.Slot] = []
+    directories[inodes[directory].directory].forEach { slot in
+      found.append(slot)
+      return true
+    }
+    return found
   }
 
   /// The thumbnail that a photo refers to: another file, which albumfs made and which is there; nil where it

@@ -21,9 +21,14 @@ struct EntryRecord: IndexedRecord {
 struct EntryTable: ~Copyable, Sendable {
   private var entries = FlatArena<EntryRecord>()
   private var firstFree: UInt32 = .max
-  private var names = FlatArena<UInt8>(capacity: 4096)
-  private var deadNameBytes: UInt32 = 0
-  private var table = IndexTable()
+  private var names = NameArena()
+  private var table: IndexTable
+  private let steps: StepCounter
+
+  init(steps: StepCounter = StepCounter()) {
+    self.steps = steps
+    table = IndexTable(steps: steps)
+  }
 
   var count: Int { table.count }
 
@@ -45,9 +50,8 @@ struct EntryTable: ~Copyable, Sendable {
   mutating func insert(_ name: FileName, in parent: UInt32, child: UInt32, cookie: UInt32) -> UInt32
   {
     let record = EntryRecord(
-      parent: parent, child: child, nameStart: names.count, hash: hash(name, parent),
+      parent: parent, child: child, nameStart: names.append(name), hash: hash(name, parent),
       cookie: cookie, nameLength: UInt8(name.bytes.count))
-    for byte in name.bytes { names.append(byte) }
     let index: UInt32
     if firstFree != .max {
       index = firstFree
@@ -57,16 +61,17 @@ struct EntryTable: ~Copyable, Sendable {
       index = entries.append(record)
     }
     table.insert(index, in: entries)
+    moveNames()
     return index
   }
 
   mutating func remove(_ index: UInt32) {
     table.remove(index, in: entries)
-    deadNameBytes += UInt32(entries[index].nameLength)
+    names.discard(entries[index].nameStart, count: UInt32(entries[index].nameLength))
     entries[index].nameLength = 0
     entries[index].parent = firstFree
     firstFree = index
-    if deadNameBytes > 1 << 20, deadNameBytes > names.count / 2 { compactNames() }
+    moveNames()
   }
 
   private func matches(_ index: UInt32, _ hash: UInt32, _ name: FileName, _ parent: UInt32) -> Bool
@@ -89,15 +94,14 @@ struct EntryTable: ~Copyable, Sendable {
     return UInt32(truncatingIfNeeded: hasher.finalize())
   }
 
-  private mutating func compactNames() {
-    var packed = FlatArena<UInt8>(capacity: max(4096, names.count - deadNameBytes))
-    for index in 0..<entries.count where entries[index].nameLength > 0 {
-      let entry = entries[index]
-      let start = packed.count
-      for step in 0..<UInt32(entry.nameLength) { packed.append(names[entry.nameStart + step]) }
-      entries[index].nameStart = start
+  private mutating func moveNames() {
+    guard let start = names.next else { return }
+    let stop = min(entries.count, start + NameArena.namesPerChange)
+    steps.count(Int(stop - start))
+    for index in start..<stop where entries[index].nameLength > 0 {
+      entries[index].nameStart = names.move(
+        entries[index].nameStart, count: UInt32(entries[index].nameLength))
     }
-    names = packed
-    deadNameBytes = 0
+    names.hasMoved(below: stop, of: entries.count)
   }
 }

@@ -56,7 +56,9 @@ struct ExtentArena: ~Copyable, Sendable {
   /// Subtrees that no file has any more.
   var detached: [(node: Branch, height: UInt8)] = []
   /// Counts the touched extents and nodes.
-  let steps = StepCounter()
+  let steps: StepCounter
+
+  init(steps: StepCounter = StepCounter()) { self.steps = steps }
 
   // MARK: Looking
 

@@ -17,13 +17,22 @@ struct FormerRecord {
 /// The former places of all inodes that have one, found by the inode's index, and the past names. A place in
 /// this table is even for a former name, and odd for a version. Not thread-safe.
 struct FormerTable: ~Copyable, Sendable {
-  var names = PastNameTable()
-  private var versions = VersionTable()
+  var names: PastNameTable
+  private var versions: VersionTable
   private var moments = MomentTable()
   /// No deleted file ended earlier.
   private(set) var oldest = StoreTime.distantFuture
 
+  init(steps: StepCounter = StepCounter()) {
+    names = PastNameTable(steps: steps)
+    versions = VersionTable(steps: steps)
+  }
+
   var count: Int { names.formerCount + versions.count }
+
+  /// How many versions of the same files were looked at to remove others, which is long where a file has
+  /// many.
+  var passedVersions: Int { versions.passedCount }
 
   var byteCount: Int { names.byteCount + versions.byteCount + moments.byteCount }
 

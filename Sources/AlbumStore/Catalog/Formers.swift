@@ -102,6 +102,7 @@ extension Catalog {
   ) -> UInt32? {
     let stop = min(formers.upperBound, start.addingReportingOverflow(limit).partialValue)
     if start >= stop { return nil }
+    extents.steps.count(Int(stop - start))
     for place in start..<stop {
       guard let record = formers.occupant(place), record.reason.isShown else { continue }
       body(InodeIndex(rawValue: record.inode), self.place(of: record))

@@ -18,8 +18,43 @@ package struct HistoryUsage: Equatable, Sendable {
   var oldest = StoreTime.distantFuture
   /// When they were removed, in seconds since 1970.
   var times: [Int64] = []
+  /// The version that was added last.
+  fileprivate var newer: InodeIndex?
   /// Inodes that past names alone keep, and whether one of the points that stay shows them.
-  fileprivate var onlyPast: [InodeIndex: Bool] = [:]
+  fileprivate var onlyPast = InodeDictionary<Bool>()
+}
+
+extension HistoryUsage {
+  /// Adds what has a former place.
+  fileprivate mutating func add(_ record: FormerRecord, bytes: Int64, isGivenUp: Bool) {
+    if record.reason.isShown {
+      files += 1
+      self.bytes += bytes
+      oldest = min(oldest, record.ended)
+      times.append(record.removed.seconds)
+    } else {
+      pointBytes += bytes
+    }
+    if isGivenUp { bytesGivenUp += bytes }
+  }
+
+  /// Adds what past names alone keep, of one part of those that were found. Returns false behind the last
+  /// one.
+  fileprivate mutating func addOnlyPast(
+    part: Int, of catalog: borrowing Catalog, _ steps: inout Int
+  ) -> Bool {
+    var (bytes, given, count) = (Int64(0), Int64(0), 0)
+    let isPart = onlyPast.forEach(inPart: part) { index, stays in
+      count += 1
+      if catalog.inodes.occupant(index.rawValue) == nil { return }
+      bytes += catalog.allocated(index)
+      if !stays { given += catalog.allocated(index) }
+    }
+    steps += count + 1
+    pointBytes += bytes
+    bytesGivenUp += given
+    return isPart
+  }
 }
 
 /// What a full disk may cost: what ended by a time, and the points from then that have no label.
@@ -46,6 +81,10 @@ struct HistoryGuarantee {
 /// The position of a walk over history.
 struct HistoryCursor {
   fileprivate var place: UInt32 = 0
+  /// The next version to look at of those of one file.
+  fileprivate var version: InodeIndex?
+  /// The next part of `HistoryUsage.onlyPast`.
+  fileprivate var part = 0
   var isAtEnd = false
   init() {}
 }
@@ -60,47 +99,60 @@ extension Catalog {
   ) {
     let end = max(formers.upperBound, formers.names.upperBound)
     var steps = 0
-    while cursor.place < end, steps < Catalog.stepsPerHold {
+    while cursor.version != nil || cursor.place < end, steps < Catalog.stepsPerHold {
       steps += 1
+      if let version = cursor.version {
+        cursor.version = add(version: version, to: &usage, guarantee, &steps)
+        continue
+      }
       if cursor.place < formers.upperBound, let record = formers.occupant(cursor.place) {
-        add(record, to: &usage, guarantee, &steps)
+        cursor.version = add(record, to: &usage, guarantee)
       }
       if cursor.place < formers.names.upperBound {
         add(pastName: cursor.place, to: &usage, guarantee)
       }
       cursor.place += 1
     }
-    if cursor.place < end { return }
-    cursor.isAtEnd = true
-    for (index, stays) in usage.onlyPast where inodes.occupant(index.rawValue) != nil {
-      usage.pointBytes += allocated(index)
-      if !stays { usage.bytesGivenUp += allocated(index) }
+    extents.steps.count(steps)
+    if cursor.version != nil || cursor.place < end { return }
+    var isPart = true
+    while isPart, steps < Catalog.stepsPerHold {
+      isPart = usage.addOnlyPast(part: cursor.part, of: self, &steps)
+      cursor.part += 1
     }
-    usage.onlyPast = [:]
+    cursor.isAtEnd = !isPart
   }
 
+  /// Returns the newest version of a file, after which come the others; nil where there is none.
   private func add(
-    _ record: FormerRecord, to usage: inout HistoryUsage, _ guarantee: HistoryGuarantee,
-    _ steps: inout Int
-  ) {
+    _ record: FormerRecord, to usage: inout HistoryUsage, _ guarantee: HistoryGuarantee
+  ) -> InodeIndex? {
     let index = InodeIndex(rawValue: record.inode)
-    var isGivenUp = record.ended <= guarantee.limit
-    var bytes = allocated(index)
     if record.reason.isVersion {
-      bytes = ownBytes(ofVersion: index, of: InodeIndex(rawValue: record.directory), &steps)
-      isGivenUp = isGivenUp && !isNeeded(index, record, by: guarantee)
-    } else if isGivenUp, let place = formerPlace(of: index) {
+      let isNewest = formers.newestVersion(of: InodeIndex(rawValue: record.directory)) == index
+      return isNewest ? index : nil
+    }
+    var isGivenUp = record.ended <= guarantee.limit
+    if isGivenUp, let place = formerPlace(of: index) {
       isGivenUp = !isShown(index, place, at: guarantee.named)
     }
-    if record.reason.isShown {
-      usage.files += 1
-      usage.bytes += bytes
-      usage.oldest = min(usage.oldest, record.ended)
-      usage.times.append(record.removed.seconds)
-    } else {
-      usage.pointBytes += bytes
-    }
-    if isGivenUp { usage.bytesGivenUp += bytes }
+    usage.add(record, bytes: allocated(index), isGivenUp: isGivenUp)
+    return nil
+  }
+
+  /// Returns the next older version of the same file.
+  private func add(
+    version: InodeIndex, to usage: inout HistoryUsage, _ guarantee: HistoryGuarantee,
+    _ steps: inout Int
+  ) -> InodeIndex? {
+    guard let record = formers.find(version), record.reason.isVersion else { return nil }
+    let file = InodeIndex(rawValue: record.directory)
+    let isNeeded = isNeeded(version, record, by: guarantee)
+    usage.add(
+      record, bytes: ownBytes(ofVersion: version, of: file, newer: usage.newer, &steps),
+      isGivenUp: record.ended <= guarantee.limit && !isNeeded)
+    usage.newer = version
+    return formers.olderVersion(than: version)
   }
 
   /// True if a point that stays shows a version.
@@ -127,17 +179,12 @@ extension Catalog {
 
   /// Bytes of a version that neither the next newer version of its file has, nor, if it is the newest, the
   /// file.
-  private func ownBytes(ofVersion version: InodeIndex, of file: InodeIndex, _ steps: inout Int)
-    -> Int64
-  {
-    var newer = file
-    formers.forEachVersion(of: file) { other in
-      steps += 1
-      if other == version { return false }
-      newer = other
-      return true
-    }
-    let theirs = extents(of: newer, from: 0, to: .max, limit: Catalog.versionExtentLimit)
+  private func ownBytes(
+    ofVersion version: InodeIndex, of file: InodeIndex, newer: InodeIndex?, _ steps: inout Int
+  ) -> Int64 {
+    var next = file
+    if let newer, formers.olderVersion(than: newer) == version { next = newer }
+    let theirs = extents(of: next, from: 0, to: .max, limit: Catalog.versionExtentLimit)
     let ours = extents(of: version, from: 0, to: .max)
     steps += theirs.count + ours.count
     return allocated(version) - Extent.sharedBytes(ours, theirs)

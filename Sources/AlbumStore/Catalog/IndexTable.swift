@@ -4,24 +4,49 @@ protocol IndexedRecord: BitwiseCopyable, Sendable {
   var indexHash: Int { get }
 }
 
-/// Finds records of a flat arena by hash: their 32-bit indices in open addressing with linear probing, at
-/// most two thirds full, without tombstones. It knows only the hashes; the caller compares records. Not
-/// thread-safe.
-struct IndexTable: Sendable {
-  private var slots = [UInt32](repeating: .max, count: 64)
-  private(set) var count = 0
+/// Finds records of a flat arena by hash: their 32-bit indices in open addressing with linear probing,
+/// without tombstones. It knows only the hashes; the caller compares records. The slots are in pages, each at
+/// most two thirds full. A full page becomes two, by the next bit of the hashes. So no insertion moves more
+/// than one page, however many records there are. Not thread-safe.
+struct IndexTable: ~Copyable, Sendable {
+  /// Slots of a page; the only page begins smaller.
+  static let pageSlots = 4096
+  private static let pageBits = 12
+  /// No index has 32 bits that lead to more pages.
+  private static let mostPageBits: UInt8 = 20
 
-  private var mask: Int { slots.count - 1 }
+  private var slots = FlatArena<UInt32>()
+  /// Leads the bits of a hash above those for a slot to the first slot of its page.
+  private var pages: [UInt32] = [0]
+  /// How many indices each page has, and how many bits of a hash lead to it.
+  private var pageCounts = [UInt16](repeating: 0, count: 1)
+  private var pageDepths = [UInt8](repeating: 0, count: 1)
+  private var mask: Int
+  private(set) var count = 0
+  private let steps: StepCounter
+
+  init(steps: StepCounter = StepCounter()) {
+    self.steps = steps
+    slots.append(.max, count: 64)
+    mask = 63
+  }
+
+  @inline(__always)
+  private func page(of hash: Int) -> UInt32 {
+    pages[(hash >> IndexTable.pageBits) & (pages.count - 1)]
+  }
 
   /// The first index with this hash, or with the same slot, for which `matches` returns true.
   @inline(__always)
   func find(_ hash: Int, where matches: (UInt32) -> Bool) -> UInt32? {
+    let page = page(of: hash)
     var slot = hash & mask
-    while slots[slot] != .max {
-      if matches(slots[slot]) { return slots[slot] }
+    while true {
+      let index = slots[page + UInt32(slot)]
+      if index == .max { return nil }
+      if matches(index) { return index }
       slot = (slot + 1) & mask
     }
-    return nil
   }
 
   /// Adds the index of a record in the arena.
@@ -45,8 +70,15 @@ struct IndexTable: Sendable {
   mutating func insert<Record>(
     _ index: UInt32, in arena: borrowing FlatArena<Record>, by hash: (Record) -> Int
   ) {
-    if (count + 1) * 3 > slots.count * 2 { grow(arena, by: hash) }
-    place(index, hash(arena[index]))
+    let hashed = hash(arena[index])
+    while isFull(page(of: hashed)) {
+      if mask + 1 < IndexTable.pageSlots {
+        grow(arena, by: hash)
+      } else {
+        split(page(of: hashed), arena, by: hash)
+      }
+    }
+    place(index, hashed)
     count += 1
   }
 
@@ -55,33 +87,77 @@ struct IndexTable: Sendable {
   mutating func remove<Record>(
     _ index: UInt32, in arena: borrowing FlatArena<Record>, by hash: (Record) -> Int
   ) {
-    var gap = hash(arena[index]) & mask
-    while slots[gap] != index { gap = (gap + 1) & mask }
+    let hashed = hash(arena[index])
+    let page = page(of: hashed)
+    var gap = hashed & mask
+    while slots[page + UInt32(gap)] != index { gap = (gap + 1) & mask }
     var next = (gap + 1) & mask
-    while slots[next] != .max {
-      let home = hash(arena[slots[next]]) & mask
+    while slots[page + UInt32(next)] != .max {
+      let other = slots[page + UInt32(next)]
+      let home = hash(arena[other]) & mask
       if (next - home) & mask >= (next - gap) & mask {
-        slots[gap] = slots[next]
+        slots[page + UInt32(gap)] = other
         gap = next
       }
       next = (next + 1) & mask
     }
-    slots[gap] = .max
+    slots[page + UInt32(gap)] = .max
+    pageCounts[number(page)] -= 1
     count -= 1
   }
 
-  private mutating func place(_ index: UInt32, _ hash: Int) {
-    var slot = hash & mask
-    while slots[slot] != .max { slot = (slot + 1) & mask }
-    slots[slot] = index
+  @inline(__always)
+  private func isFull(_ page: UInt32) -> Bool {
+    (Int(pageCounts[number(page)]) + 1) * 3 > (mask + 1) * 2
   }
 
+  private func number(_ page: UInt32) -> Int { Int(page) / IndexTable.pageSlots }
+
+  private mutating func place(_ index: UInt32, _ hash: Int) {
+    let page = page(of: hash)
+    var slot = hash & mask
+    while slots[page + UInt32(slot)] != .max { slot = (slot + 1) & mask }
+    slots[page + UInt32(slot)] = index
+    pageCounts[number(page)] += 1
+  }
+
+  /// Makes the only page twice as large.
   private mutating func grow<Record>(
     _ arena: borrowing FlatArena<Record>, by hash: (Record) -> Int
   ) {
-    let old = slots
-    slots = [UInt32](repeating: .max, count: old.count * 2)
-    for index in old where index != .max { place(index, hash(arena[index])) }
+    let old = takeIndices(of: 0)
+    slots.append(.max, count: UInt32(mask + 1))
+    mask = mask * 2 + 1
+    for index in old { place(index, hash(arena[index])) }
+  }
+
+  /// Makes two pages of one.
+  private mutating func split<Record>(
+    _ page: UInt32, _ arena: borrowing FlatArena<Record>, by hash: (Record) -> Int
+  ) {
+    let depth = pageDepths[number(page)]
+    precondition(depth < IndexTable.mostPageBits, "the catalog is full")
+    let old = takeIndices(of: page)
+    let bit = 1 << Int(depth)
+    if bit == pages.count {
+      steps.count(pages.count)
+      pages += pages
+    }
+    let new = slots.append(.max, count: UInt32(IndexTable.pageSlots))
+    pageDepths[number(page)] = depth + 1
+    pageDepths.append(depth + 1)
+    pageCounts.append(0)
+    for place in pages.indices where pages[place] == page && place & bit != 0 { pages[place] = new }
+    for index in old { place(index, hash(arena[index])) }
+  }
+
+  private mutating func takeIndices(of page: UInt32) -> [UInt32] {
+    let all = slots.slice(page, count: UInt32(mask + 1))
+    slots.replace(at: page, with: [UInt32](repeating: .max, count: all.count))
+    pageCounts[number(page)] = 0
+    let taken = all.filter { $0 != .max }
+    steps.count(taken.count)
+    return taken
   }
 
   /// A hash of a number that albumfs assigns, so that nobody can choose it: Fibonacci hashing.
@@ -90,5 +166,5 @@ struct IndexTable: Sendable {
   }
 
   /// In memory.
-  var byteCount: Int { slots.count * MemoryLayout<UInt32>.stride }
+  var byteCount: Int { slots.byteCount + pages.count * MemoryLayout<UInt32>.stride }
 }

@@ -63,7 +63,9 @@ struct InodeRecord: IndexedRecord {
 struct InodeTable: ~Copyable, Sendable {
   private var records = FlatArena<InodeRecord>()
   private var firstFree: UInt32 = .max
-  private var table = IndexTable()
+  private var table: IndexTable
+
+  init(steps: StepCounter = StepCounter()) { table = IndexTable(steps: steps) }
 
   var count: Int { table.count }
 

@@ -18,6 +18,13 @@ package import AlbumModel
 //    and the ledger see it as they see everything.
 // 6. A past name or version is needed while a point lies between it and the one before it (`PastUpkeep`).
 
+/// The position of a walk over the past names of a directory.
+package struct PastNameCursor {
+  fileprivate var place: UInt32?
+  package fileprivate(set) var isAtEnd = false
+  package init() {}
+}
+
 extension Catalog {
   /// The time between two points that albumfs makes.
   static let pointInterval = Duration.seconds(60)
@@ -130,18 +137,23 @@ extension Catalog {
     }
   }
 
-  /// The names in a directory that have changed since a point, and what they led to. A name may come twice.
-  package func changedNames(of directory: InodeIndex, since point: InodeNumber)
-    -> [(name: FileName, child: InodeIndex)]
-  {
+  /// Some of the names in a directory that have changed since a point, and what they led to. A name may come
+  /// twice, also in another call. The last call sets `cursor.isAtEnd`.
+  package func changedNames(
+    of directory: InodeIndex, since point: InodeNumber, _ cursor: inout PastNameCursor
+  ) -> [(name: FileName, child: InodeIndex)] {
     var found: [(name: FileName, child: InodeIndex)] = []
-    formers.names.forEach(in: directory) { place in
+    let limit = Catalog.pastNamesPerHold
+    cursor.place = formers.names.forEach(in: directory, from: cursor.place, limit: limit) { place in
       if formers.names[place].number < point || formers.names[place].child == .max { return }
       let name = formers.names.name(of: place)
       if let child = child(name, of: directory, at: point) { found.append((name, child)) }
     }
+    cursor.isAtEnd = cursor.place == nil
     return found
   }
+
+  private static let pastNamesPerHold = 1024
 
   /// The inode that holds the state and the content that an inode had at a point.
   package func version(of index: InodeIndex, at point: InodeNumber) -> InodeIndex {

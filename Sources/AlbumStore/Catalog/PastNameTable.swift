@@ -37,14 +37,20 @@ struct PastNameTable: ~Copyable, Sendable {
   private var records = FlatArena<PastNameRecord>()
   private var firstFree: UInt32 = .max
   /// Each name behind a byte with its length.
-  private var names = FlatArena<UInt8>(capacity: 256)
-  private var deadNameBytes: UInt32 = 0
-  private var table = IndexTable()
-  private var formers = IndexTable()
+  private var names = NameArena()
+  private var table: IndexTable
+  private var formers: IndexTable
   /// The first past name of each directory.
-  private var heads: [UInt32: UInt32] = [:]
+  private var heads = InodeDictionary<UInt32>()
+  private let steps: StepCounter
   /// The number of past names.
   private(set) var count = 0
+
+  init(steps: StepCounter = StepCounter()) {
+    self.steps = steps
+    table = IndexTable(steps: steps)
+    formers = IndexTable(steps: steps)
+  }
 
   var formerCount: Int { formers.count }
 
@@ -98,13 +104,26 @@ struct PastNameTable: ~Copyable, Sendable {
     return at == .max ? nil : at
   }
 
-  /// Calls `body` with the records of a directory, in no order. A name may have several.
-  func forEach(in directory: InodeIndex, _ body: (UInt32) -> Void) {
-    var place = heads[directory.rawValue] ?? .max
-    while place != .max {
+  /// Calls `body` with up to `limit` records of a directory, in no order, from a place on; nil: from the
+  /// first. A name may have several. Returns the next place; nil at the end.
+  func forEach(
+    in directory: InodeIndex, from start: UInt32?, limit: Int, _ body: (UInt32) -> Void
+  ) -> UInt32? {
+    var place = heads[directory] ?? .max
+    // The record may be gone since.
+    if let start, start < records.count, records[start].directory == directory.rawValue,
+      records[start].isPast
+    {
+      place = start
+    }
+    var count = 0
+    while place != .max, count < limit {
       body(place)
       place = records[place].next
+      count += 1
     }
+    steps.count(count)
+    return place == .max ? nil : place
   }
 
   // MARK: Changes
@@ -137,9 +156,9 @@ struct PastNameTable: ~Copyable, Sendable {
       place = add(name, in: directory.rawValue, child: child?.rawValue ?? .max, hash: hash)
     }
     records[place].number = number
-    records[place].next = heads[directory.rawValue] ?? .max
+    records[place].next = heads[directory] ?? .max
     if records[place].next != .max { records[records[place].next].previous = place }
-    heads[directory.rawValue] = place
+    heads[directory] = place
     count += 1
     link(place, to: head)
   }
@@ -174,10 +193,9 @@ struct PastNameTable: ~Copyable, Sendable {
     _ name: FileName, in directory: UInt32, child: UInt32, hash: UInt32
   ) -> UInt32 {
     let record = PastNameRecord(
-      number: InodeNumber(0), directory: directory, child: child, nameStart: names.count,
-      hash: hash)
-    names.append(UInt8(name.bytes.count))
-    for byte in name.bytes { names.append(byte) }
+      number: InodeNumber(0), directory: directory, child: child,
+      nameStart: names.append(name, isCounted: true), hash: hash)
+    moveNames()
     if firstFree == .max { return records.append(record) }
     let place = firstFree
     firstFree = records[place].older
@@ -188,11 +206,11 @@ struct PastNameTable: ~Copyable, Sendable {
   private mutating func freeIfUnused(_ place: UInt32) {
     let record = records[place]
     if record.isPast || record.isFormer { return }
-    deadNameBytes += 1 + UInt32(names[record.nameStart])
+    names.discard(record.nameStart, count: 1 + UInt32(names[record.nameStart]))
     records[place].directory = .max
     records[place].older = firstFree
     firstFree = place
-    if deadNameBytes > 1 << 20, deadNameBytes > names.count / 2 { compactNames() }
+    moveNames()
   }
 
   /// Puts a record among those of its name, in the order of their numbers. Only replay adds older ones.
@@ -224,7 +242,7 @@ struct PastNameTable: ~Copyable, Sendable {
     if record.previous != .max {
       records[record.previous].next = record.next
     } else {
-      heads[record.directory] = record.next == .max ? nil : record.next
+      heads[InodeIndex(rawValue: record.directory)] = record.next == .max ? nil : record.next
     }
     records[place].number = InodeNumber(0)
     records[place].older = .max
@@ -257,14 +275,14 @@ struct PastNameTable: ~Copyable, Sendable {
     return UInt32(truncatingIfNeeded: hasher.finalize())
   }
 
-  private mutating func compactNames() {
-    var packed = FlatArena<UInt8>(capacity: max(256, names.count - deadNameBytes))
-    for place in 0..<records.count where records[place].directory != .max {
-      let start = records[place].nameStart
-      records[place].nameStart = packed.count
-      for step in 0...UInt32(names[start]) { packed.append(names[start + step]) }
+  private mutating func moveNames() {
+    guard let start = names.next else { return }
+    let stop = min(records.count, start + NameArena.namesPerChange)
+    steps.count(Int(stop - start))
+    for place in start..<stop where records[place].directory != .max {
+      let length = UInt32(names[records[place].nameStart])
+      records[place].nameStart = names.move(records[place].nameStart, count: 1 + length)
     }
-    names = packed
-    deadNameBytes = 0
+    names.hasMoved(below: stop, of: records.count)
   }
 }

@@ -71,13 +71,22 @@ extension Catalog {
       before: inodes[version].state.number)
   }
 
+  /// A hold that removes versions ends when it had to look at so many others.
+  static let passedVersionsPerHold = 4096
+
   /// Drops the past names and versions of some places that no point needs. Returns the next place; nil at
   /// the end.
   mutating func prunePast(from start: UInt32, limit: UInt32) -> UInt32? {
     let end = max(formers.names.upperBound, formers.upperBound)
-    let stop = min(end, start.addingReportingOverflow(limit).partialValue)
+    var stop = min(end, start.addingReportingOverflow(limit).partialValue)
     if start >= stop { return nil }
+    let passed = formers.passedVersions
     for place in start..<stop {
+      extents.steps.count()
+      if formers.passedVersions - passed > Catalog.passedVersionsPerHold {
+        stop = place
+        break
+      }
       if place < formers.names.upperBound, formers.names.occupant(place) != nil {
         prune(pastName: place)
       }
@@ -149,6 +158,7 @@ extension Catalog {
     let end = max(formers.names.upperBound, formers.upperBound)
     let stop = min(end, start.addingReportingOverflow(limit).partialValue)
     if start >= stop { return nil }
+    extents.steps.count(Int(stop - start))
     for place in start..<stop {
       if place < formers.names.upperBound, let record = formers.names.occupant(place),
         record.child != .max,

@@ -36,6 +36,11 @@ struct PendingChanges {
   var counters = false
   var loss = false
 
+  /// How many things other than extents the frame states, about.
+  var recordCount: Int {
+    inodes.count + gone.count + entries.count + formers.count + pastNames.count
+  }
+
   var isEmpty: Bool {
     inodes.isEmpty && gone.isEmpty && entries.isEmpty && formers.isEmpty && points.isEmpty
       && pastNames.isEmpty && segments.isEmpty
@@ -92,9 +97,15 @@ extension Catalog {
   /// True if the next frame has something to state.
   var hasChanges: Bool { !changes.isEmpty }
 
-  /// True if the next frame has so many extents that the caller that changes content should append it now
-  /// (`Space.commitIfCrowded`), without waiting for the keeper.
-  var isCrowded: Bool { changes.extentCount >= 4 * Catalog.extentsPerSlice }
+  /// True if the next frame has so many extents, or so much else, that the caller that changes content should
+  /// append it now (`Space.commitIfCrowded`), without waiting for the keeper.
+  var isCrowded: Bool {
+    changes.extentCount >= 4 * Catalog.extentsPerSlice
+      || changes.recordCount >= Catalog.recordsPerFrame
+  }
+
+  /// A frame with so many other things is crowded.
+  private static let recordsPerFrame = 4096
 
   mutating func markDirty(_ index: InodeIndex, _ what: InodeRecord.Dirty) {
     if isReplaying { return }
@@ -125,7 +136,8 @@ extension Catalog {
   /// Takes and encodes the changes. A frame is one instant, so this cannot be sliced: it touches as many
   /// extents as have changed since the last frame, not as many as the files have.
   mutating func takeChanges() -> [UInt8] {
-    extents.steps.permit(16 * (changes.extentCount + wholeExtentCount))
+    extents.steps.permit(16 * (changes.extentCount + wholeExtentCount) + changes.recordCount)
+    extents.steps.count(changes.recordCount)
     var writer = ByteWriter()
     encodeCounters(into: &writer)
     for segment in changes.segments { encode(segment, into: &writer) }

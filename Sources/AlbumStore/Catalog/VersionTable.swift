@@ -15,9 +15,18 @@ struct VersionRecord: BitwiseCopyable, Sendable {
 struct VersionTable: ~Copyable, Sendable {
   private var records = FlatArena<VersionRecord>()
   private var firstFree: UInt32 = .max
-  private var versions = IndexTable()
+  private var versions: IndexTable
   /// The newest version of each file; it leads to the older ones.
-  private var newest = IndexTable()
+  private var newest: IndexTable
+  /// How many versions were looked at to remove others.
+  private(set) var passedCount = 0
+  private let steps: StepCounter
+
+  init(steps: StepCounter = StepCounter()) {
+    self.steps = steps
+    versions = IndexTable(steps: steps)
+    newest = IndexTable(steps: steps)
+  }
 
   var count: Int { versions.count }
 
@@ -70,7 +79,10 @@ struct VersionTable: ~Copyable, Sendable {
   /// Calls `body` with the versions of a file, the newest first, until it returns false.
   func forEachVersion(of file: InodeIndex, _ body: (InodeIndex) -> Bool) {
     var next = newestVersion(of: file)
-    while let version = next, body(version) { next = olderVersion(than: version) }
+    while let version = next, body(version) {
+      steps.count()
+      next = olderVersion(than: version)
+    }
   }
 
   /// Puts a version among those of its file: behind the next newer one; nil: it is the newest.
@@ -92,12 +104,13 @@ struct VersionTable: ~Copyable, Sendable {
       let older = record.older == .max ? nil : self.place(of: InodeIndex(rawValue: record.older))
       return setNewest(from: place, to: older)
     }
-    var newer: InodeIndex?
+    var (newer, passed): (InodeIndex?, Int) = (nil, 0)
     forEachVersion(of: InodeIndex(rawValue: record.file)) { version in
       if version.rawValue == record.version { return false }
-      newer = version
+      (newer, passed) = (version, passed + 1)
       return true
     }
+    passedCount += passed
     if let newer, let other = self.place(of: newer), records[other].older == record.version {
       records[other].older = record.older
     }

@@ -56,20 +56,29 @@ extension Compactor {
     var count = 0
     var rest = inodes[...]
     while !rest.isEmpty {
-      count += catalog.withLock { catalog in
-        var count = 0
-        for inode in rest.prefix(Compactor.filesPerHold) {
-          if let index = catalog.index(of: inode), catalog.discardDeleted(index) { count += 1 }
+      let (done, gone, isCrowded) = catalog.withLock { catalog in
+        var (done, gone) = (0, 0)
+        let passed = catalog.formers.passedVersions
+        for inode in rest.prefix(Compactor.filesPerHold)
+        where catalog.formers.passedVersions - passed <= Catalog.passedVersionsPerHold {
+          done += 1
+          if let index = catalog.index(of: inode), catalog.discardDeleted(index) { gone += 1 }
         }
-        return count
+        return (done, gone, catalog.isCrowded)
       }
-      rest = rest.dropFirst(Compactor.filesPerHold)
+      count += gone
+      rest = rest.dropFirst(done)
+      if isCrowded { try commitWithoutRoom() }
     }
+    try commitWithoutRoom()
+    return count
+  }
+
+  /// Appends a frame. Without room, it comes with the room.
+  func commitWithoutRoom() throws(StoreError) {
     do throws(StoreError) { try durability.commit(waitsForRoom: false) } catch {
-      // The frame comes with the room.
       if !error.isShortage { throw error }
     }
-    return count
   }
 
   /// Ends the keeping of deleted files that need not stay on a full disk, the oldest first, until their
@@ -124,7 +133,7 @@ extension Compactor {
     try health.requireWritable()
     let (found, segments) = contentOfDeleted(versions(of: Set(inodes)) + inodes)
     if found.isEmpty { return 0 }
-    purgeFromPast(Set(found))
+    try purgeFromPast(Set(found))
     _ = try discardDeleted(versionsFirst(found))
     let count = found.count
     if durability.keepsEverything { return count }
@@ -140,11 +149,16 @@ extension Compactor {
 
   private func versionsFirst(_ inodes: [InodeNumber]) -> [InodeNumber] {
     var (versions, files) = ([InodeNumber](), [InodeNumber]())
-    catalog.withLock { catalog in
-      for inode in inodes {
-        let isVersion = catalog.index(of: inode).flatMap { catalog.fileOfVersion($0) } != nil
-        if isVersion { versions.append(inode) } else { files.append(inode) }
+    var rest = inodes[...]
+    while !rest.isEmpty {
+      catalog.withLock { catalog in
+        for inode in rest.prefix(Compactor.pastPerHold) {
+          let isVersion = catalog.index(of: inode).flatMap { catalog.fileOfVersion($0) } != nil
+          if isVersion { versions.append(inode) } else { files.append(inode) }
+        }
+        catalog.extents.steps.count(min(rest.count, Compactor.pastPerHold))
       }
+      rest = rest.dropFirst(Compactor.pastPerHold)
     }
     return versions + files
   }

@@ -6,7 +6,7 @@ import Posix
 
 extension Compactor {
   /// So many places of the past are looked at under one hold of the catalog's lock.
-  private static let pastPerHold: UInt32 = 1024
+  static let pastPerHold = 1024
 
   /// Removes the points that stay no longer.
   func thinPoints() throws(StoreError) {
@@ -60,16 +60,17 @@ extension Compactor {
     catalog.withLock { $0.removePoints(numbers) }
     var place: UInt32? = 0
     while let start = place {
-      place = catalog.withLock { $0.prunePast(from: start, limit: Compactor.pastPerHold) }
+      let (next, isCrowded) = catalog.withLock {
+        ($0.prunePast(from: start, limit: UInt32(Compactor.pastPerHold)), $0.isCrowded)
+      }
+      place = next
+      if isCrowded { try commitWithoutRoom() }
     }
-    do throws(StoreError) { try durability.commit(waitsForRoom: false) } catch {
-      // The frame comes with the room.
-      if !error.isShortage { throw error }
-    }
+    try commitWithoutRoom()
   }
 
   /// Takes deleted files and former versions out of the past.
-  func purgeFromPast(_ inodes: Set<InodeNumber>) {
+  func purgeFromPast(_ inodes: Set<InodeNumber>) throws(StoreError) {
     for inode in inodes {
       catalog.withLock { catalog in
         guard let index = catalog.index(of: inode), let file = catalog.fileOfVersion(index),
@@ -80,9 +81,14 @@ extension Compactor {
     }
     var place: UInt32? = 0
     while let start = place {
-      place = catalog.withLock {
-        $0.purgeFromPast(inodes, from: start, limit: Compactor.pastPerHold)
+      let (next, isCrowded) = catalog.withLock {
+        (
+          $0.purgeFromPast(inodes, from: start, limit: UInt32(Compactor.pastPerHold)),
+          $0.isCrowded
+        )
       }
+      place = next
+      if isCrowded { try commitWithoutRoom() }
     }
   }
 }

@@ -82,15 +82,39 @@ export class DeletedView {
     }
     this.#observer.disconnect();
     this.#waiting.clear();
+    const focused = this.element.contains(document.activeElement) ? document.activeElement : null;
     const bar = h("div", { class: "deleted-bar" });
     const list = h("ul", { class: "cards", role: "list" },
       ...this.#files.slice(0, this.#drawn).map((file) => this.#card(file, bar)));
-    const more = this.#files.length > this.#drawn && labelledButton("down", t("showMore"), () => {
-      this.#drawn += step;
-      this.#draw();
-    }, "plain");
-    fill(this.element, h("p", { class: "hint" }, t("recentlyDeletedText")), bar, list, more);
+    const more = labelledButton("down", t("showMore"), () => this.#drawMore(list, bar, more), "plain");
+    fill(this.element, h("p", { class: "hint" }, t("recentlyDeletedText")), bar, list,
+      this.#files.length > this.#drawn && more);
     this.#drawBar(bar);
+    if (focused instanceof HTMLElement) this.#focusAgain(focused.dataset.file);
+  }
+
+  /**
+   * Gives the focus to the card of a file, or to the first button: the element that had it is gone.
+   * @param {string | undefined} file
+   */
+  #focusAgain(file) {
+    const buttons = [...this.element.querySelectorAll("button")];
+    const button = buttons.find(({ dataset }) => file && dataset.file === file) ?? buttons[0];
+    button?.focus({ preventScroll: true });
+  }
+
+  /**
+   * Adds cards, and gives the first of them the focus that the button had.
+   * @param {HTMLElement} list
+   * @param {HTMLElement} bar
+   * @param {HTMLElement} more
+   */
+  #drawMore(list, bar, more) {
+    const cards = this.#files.slice(this.#drawn, this.#drawn + step).map((file) => this.#card(file, bar));
+    this.#drawn += step;
+    list.append(...cards);
+    cards[0]?.querySelector("button")?.focus({ preventScroll: true });
+    if (this.#files.length <= this.#drawn) more.remove();
   }
 
   /** @param {HTMLElement} bar */
@@ -120,7 +144,7 @@ export class DeletedView {
     const name = file.path.at(-1) ?? "";
     const note = file.cause === "overwritten" ? `${t("earlierVersion")} · ${daysLeft(file)}` : daysLeft(file);
     const button = h("button", {
-      type: "button", class: "card", "aria-pressed": String(this.#chosen.has(file.id)),
+      type: "button", class: "card", "data-file": file.id, "aria-pressed": String(this.#chosen.has(file.id)),
       disabled: this.#readOnly,
       on: {
         click: () => {

@@ -136,12 +136,19 @@ struct DeletedPurge: PasswordCommand {
     discussion: """
       Asks for a password of the space again, so that a program that only has the mount cannot do it. The \
       files cannot be restored any more. Their content leaves the store when the grace time of the mount is \
-      over (15 minutes; see `albumfs mount --grace`). Older copies of the store, and the free blocks of the \
-      disk, may still hold it.
+      over (15 minutes; see `albumfs mount --grace`). Until then `albumfs check --repair` may find it, and \
+      after that older copies of the store and the free blocks of the disk may still hold it.
 
         albumfs deleted purge ~/Album 1041
         albumfs deleted purge ~/Album --all
       """)
+
+  /// What a purge does not promise.
+  private static let limits = """
+    Nothing brings them back through this mount. Their content leaves the store when the grace time is over. \
+    Until then `albumfs check --repair` may find it, and after that older copies of the store and the free \
+    blocks of the disk may still hold it.
+    """
 
   @OptionGroup var files: DeletedFileSelection
   @OptionGroup var password: PasswordOptions
@@ -153,6 +160,7 @@ struct DeletedPurge: PasswordCommand {
     let consent = try Consent.ask(password, client)
     let summary = try client.ask(.purgeDeleted(files.selection, consent: consent)).done()
     output.say("Removed \(counted(summary.count, "file")) for good.")
+    if summary.count > 0 { output.say(DeletedPurge.limits) }
   }
 }
 

@@ -22,14 +22,17 @@ final class TestSpace: @unchecked Sendable {
   private(set) var space: Space
   private(set) var fileSystem: FileSystem
 
-  /// `grace`: how long segments that are no longer needed stay, in seconds.
-  init(grace: Int64 = 900) throws {
+  /// `grace`: how long segments that are no longer needed stay, in seconds. `background`: threads of the space
+  /// append frames and barriers.
+  init(grace: Int64 = 900, background: Bool = true) throws {
     self.grace = grace
     disk = FillableDirectory(try PosixDirectory(path: directory.path))
     try disk.makeDirectory("segments")
     store = Store(directory: disk, segmentSize: 256 << 10)
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 1000, group: 1000))
-    space = try Space.open(store, keys: keys, options: TestSpace.options(grace))
+    var options = TestSpace.options(grace)
+    options.worksInBackground = background
+    space = try Space.open(store, keys: keys, options: options)
     fileSystem = FileSystem(space: space, clock: clock.clock)
     fileSystem.add(observer)
   }
