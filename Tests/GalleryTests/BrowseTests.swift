@@ -235,6 +235,12 @@ import Testing
                 try: return browser.get("/api/original/" + direct["id"]) == get(W + "/picture.jpg")
                 except Refused: return False
             eventually(is_shown)
+            # So quickly that the clock of the kernel does not go on.
+            for number in range(100):
+                os.makedirs(point + f"/Quick/{number}")
+                with open(point + f"/Quick/{number}/Photo/.part", "wb") as file: file.write(b"photo")
+                os.rename(point + f"/Quick/{number}/Photo/.part", point + f"/Quick/{number}/Photo/a.jpg")
+            eventually(lambda: all(browser.albums().get(str(n), {"photos": 0})["photos"] == 1 for n in range(100)))
             rest()
         """)
     }

@@ -22,6 +22,8 @@ final class IndexUpkeep: Sendable {
   private static let sweep = Duration.milliseconds(1500)
   /// Changes that come together are looked at together.
   private static let gathering: UInt32 = 100
+  /// Changes within one tick of the kernel's clock leave one time. No tick is as long as this.
+  private static let tick = Duration.seconds(1)
   /// How long a page waits for details.
   private static let moment = TestHooks.delay(.details, .milliseconds(300))
   /// How long it reads details before it shows them, and looks for changes again. An album is read whole.
@@ -73,8 +75,8 @@ final class IndexUpkeep: Sendable {
     /// The watched directories, and the revision of the list of albums that they are of.
     var watched: Set<[FileName]> = []
     var watchedRevision: UInt64 = 0
-    /// The times of directories at the last sweep.
-    var times: [[FileName]: Timestamp] = [:]
+    /// The times of directories at the last sweep, and whether no further change can have the same.
+    var times: [[FileName]: (time: Timestamp, isOver: Bool)] = [:]
     var nextSweep = MonotonicTime.now
     /// The albums that changed and were not looked at since.
     var due: Set<UInt64> = []
@@ -159,9 +161,16 @@ final class IndexUpkeep: Sendable {
         notes.albums[number] = inode
         latest = [latest, try? opened.status().modified].compactMap { $0 }.max()
       }
-      // It changed after it was read and before it was watched.
-      if latest != read { notes.due.insert(inode) }
+      // It may have changed after it was read and before it was watched.
+      if latest != read || !IndexUpkeep.isOver(latest) { notes.due.insert(inode) }
     }
+  }
+
+  /// False if a change that comes now can leave the same time.
+  private static func isOver(_ time: Timestamp?) -> Bool {
+    guard let time else { return true }
+    let now = SystemClock.fileTime()
+    return time < now - tick || time > now
   }
 
   /// The albums in which thumbnails may have appeared that the daemon did not announce, because nobody
@@ -192,12 +201,14 @@ final class IndexUpkeep: Sendable {
       places.append((album.found.path + [.photo], album.found.inode))
     }
     var changed: Set<UInt64> = []
-    var times: [[FileName]: Timestamp] = [:]
+    var times: [[FileName]: (time: Timestamp, isOver: Bool)] = [:]
     for (path, inode) in places {
       guard let folder = try? Folder(path, below: root), let time = try? folder.status().modified
       else { continue }
-      times[path] = time
-      if let before = notes.times[path], before != time { changed.insert(inode) }
+      times[path] = (time, IndexUpkeep.isOver(time))
+      if let before = notes.times[path], before.time != time || !before.isOver {
+        changed.insert(inode)
+      }
     }
     notes.times = times
     return changed
