@@ -55,6 +55,35 @@ import Testing
     }
   }
 
+  /// Frames that ask for nothing and cost the server a look each.
+  @Test(arguments: ["connection", "request", "past request"])
+  func updatesOfWindowsWithoutEndEndTheConnection(target: String) throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        from http2 import Connection, WINDOW
+        import struct
+        def flood(count, target="\(target)"):
+            connection = Connection(server)
+            stream = connection.request("PUT", "/api/uploads/x?offset=0", length=8 << 20, end=False)
+            if target == "past request":
+                stream = connection.request("GET", "/")
+                assert connection.reply(stream) == 200
+            number = 0 if target == "connection" else stream
+            frame = struct.pack(">I", 4)[1:] + struct.pack(">BBII", WINDOW, 0, number, 1)
+            try:
+                for _ in range(count // 1000): connection.socket.sendall(frame * 1000)
+                connection.catch_up()
+            except (OSError, AssertionError): return True
+            return False
+        with Server(S) as server:
+            assert not flood(9_000)
+            assert flood(2_000_000)
+        """)
+    }
+  }
+
   @Test func nobodyWithoutASessionMakesTheServerHoldMuch() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

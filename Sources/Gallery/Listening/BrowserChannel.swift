@@ -84,6 +84,7 @@ struct BrowserChannel: ServerChildChannel {
   private func connection(on channel: any Channel, _ logger: Logger) throws -> Connection {
     let life = ConnectionLife(channel.eventLoop)
     let operations = channel.pipeline.syncOperations
+    try operations.addHandler(WindowUpdateLimit())
     let connection: Connection = try operations.configureAsyncHTTP2Pipeline(
       mode: .server, streamDelegate: life.observer, configuration: BrowserChannel.limits
     ) { stream in
