@@ -7,10 +7,12 @@ import Posix
 // the first change since it lost its last name.
 
 extension FileContent {
-  /// Called before each change of the content or the size.
+  /// Called before each change of the content or the size. A file that was empty then has nothing to lose while
+  /// its handles are open: the content is not complete before the last is closed.
   func recordFormer(_ state: inout State) {
-    if state.former != nil || state.stated == 0 { return }
-    state.former = space.read { FormerState($0.state(index)) }
+    if state.isFormerKnown { return }
+    state.isFormerKnown = true
+    if state.stated > 0 { state.former = space.read { FormerState($0.state(index)) } }
   }
 
   /// Keeps what the newest point shows. Keeps the content of the catalog as a former version, if one is due
@@ -20,11 +22,15 @@ extension FileContent {
     _ catalog: inout Catalog
   ) {
     defer { catalog.keepState(of: index) }
-    let former = state.former?.size ?? catalog.state(index).size
-    guard losesContent(from: first, size, of: former, changesEnd: state.changesEnd) else { return }
-    defer { (state.former, state.changesEnd) = (nil, false) }
     let isDeleted = catalog.formerPlace(of: index) != nil
-    if !isDeleted { state.hasVersionOfDeleted = false }
+    if isDeleted != state.wasDeleted {
+      // The last name went, or one came back, since the file was opened.
+      (state.wasDeleted, state.hasVersionOfDeleted) = (isDeleted, false)
+      if isDeleted { state.former = FormerState(catalog.state(index)) }
+    }
+    let former = state.former?.size ?? 0
+    guard losesContent(from: first, size, of: former, changesEnd: state.changesEnd) else { return }
+    defer { (state.former, state.isFormerKnown, state.changesEnd) = (nil, false, false) }
     let isDue =
       isDeleted
       ? !state.hasVersionOfDeleted : !state.hasVersion && pace.isDue(inode, clock.monotonic())
@@ -50,7 +56,7 @@ extension FileContent {
   /// writes take no lock but that of the file.
   func compareEnd(with bytes: UnsafeRawBufferPointer, at offset: Int64) {
     let former = monitor.withLock { state in
-      state.changesEnd ? 0 : state.former?.size ?? state.stated
+      state.changesEnd ? 0 : state.isFormerKnown ? state.former?.size ?? 0 : state.stated
     }
     let first = max(offset, VersionPace.lastPage(of: former))
     let count = Int(min(offset + Int64(bytes.count), former) - first)
