@@ -77,12 +77,10 @@ import Testing
       albumfs check --password-file $P $U 2>&1 | grep -q 'nothing is damaged'
       albumfs info $U > /dev/null
       albumfs space recovery-key --password-file $P $U | grep -q -- -
-      refused 11 'changes nothing' albumfs mount --password-file $P $U $W/../mnt2
-      refused 11 'changes nothing' albumfs check --repair --password-file $P $U
-      refused 11 'changes nothing' albumfs chaff add $U 10M
-      refused 11 'changes nothing' albumfs space add --password-file $P $U
-      refused 11 'changes nothing' albumfs space add-key --password-file $P --new-password-file $P $U
-      refused 11 'changes nothing' albumfs space destroy --yes --password-file $P $U
+      refused 11 'only a mount and a repair change it' albumfs chaff add $U 10M
+      refused 11 'only a mount and a repair change it' albumfs space add --password-file $P $U
+      refused 11 'only a mount and a repair change it' albumfs space add-key --password-file $P --new-password-file $P $U
+      refused 11 'only a mount and a repair change it' albumfs space destroy --yes --password-file $P $U
       refused 12 'password' albumfs check --password-command 'echo wrong' $U
       refused 6 'not a store' albumfs mount --read-only --password-file $P ${U%/*}/none $W/../mnt2
       # Damage in the store goes into the copy, and is found there.

@@ -54,9 +54,12 @@ package final class ObjectDirectory: StorageDirectory {
     cache.forget(path)
     let parts = path.split(separator: "/").map(String.init)
     listing.withLock { listing in
-      if parts.count == 3 { listing?.folders[parts[1], default: [:]][parts[2]] = size }
+      if parts.count == 3 { listing?.record(parts[1], parts[2], size) }
     }
   }
+
+  /// The bytes of all segments that are listed.
+  func listedBytes() throws(Errno) -> Int64 { try listed().byteCount }
 
   /// Lists the store anew when it is looked at next.
   func forgetListing() { listing.withLock { $0 = nil } }
@@ -191,11 +194,16 @@ package final class ObjectDirectory: StorageDirectory {
 
 extension ObjectDirectory.Listing {
   fileprivate mutating func add(_ object: ListedObject) {
-    let parts = object.name.split(separator: "/")
-    if parts.count != 3 { return }
-    folders[String(parts[1]), default: [:]][String(parts[2])] = object.size
-    byteCount = byteCount.saturatingAdd(object.size)
-    count += 1
+    let parts = object.name.split(separator: "/").map(String.init)
+    if parts.count == 3 { record(parts[1], parts[2], object.size) }
+  }
+
+  /// nil: it is not there any more.
+  fileprivate mutating func record(_ folder: String, _ name: String, _ size: Int64?) {
+    let former = folders[folder]?[name]
+    folders[folder, default: [:]][name] = size
+    byteCount = byteCount.saturatingAdd(size ?? 0).saturatingSubtract(former ?? 0)
+    count += (size == nil ? 0 : 1) - (former == nil ? 0 : 1)
   }
 }
 

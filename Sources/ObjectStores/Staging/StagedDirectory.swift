@@ -43,6 +43,7 @@ package final class StagedDirectory: StorageDirectory {
     var removed: [String] = []
     /// What to send first, and the file that has it.
     var announced: [(path: String, kept: String)] = []
+    var sentBytes: Int64 = 0
     var problem: String?
   }
 
@@ -220,10 +221,16 @@ package final class StagedDirectory: StorageDirectory {
     }
   }
 
-  /// Drops files that are there as well, the oldest first, while the staging has more than it may.
+  /// Room that the disk of the staging keeps for others.
+  private static let spareRoom: Int64 = 256 << 20
+
+  /// Drops files that are there as well, the oldest first, while the staging has more than it may, or its
+  /// disk is nearly full.
   func makeRoom() {
     let (unsent, sent) = byteCounts
-    var excess = unsent + sent - limit / 2
+    let left = (try? staging.capacity().availableBytes) ?? .max
+    var excess = max(
+      unsent + sent - limit / 2, StagedDirectory.spareRoom.saturatingSubtract(left))
     for path in state.withLock({ $0.order }) where excess > 0 { excess -= drop(path) }
   }
 

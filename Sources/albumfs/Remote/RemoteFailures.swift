@@ -21,6 +21,14 @@ extension Failure {
 }
 
 extension ObjectError {
+  /// The reason as a part of a sentence, without what a command would advise.
+  var phrase: String {
+    var words: String
+    if case .unreachable(let hindrance) = self { words = hindrance.reason } else { words = reason }
+    if words.hasSuffix(".") { words.removeLast() }
+    return words
+  }
+
   fileprivate var reason: String {
     switch self {
     case .absent: "it is not there."
