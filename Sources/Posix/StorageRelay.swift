@@ -52,10 +52,6 @@ package protocol StorageRelay: AnyObject, Sendable {
   /// Creates a file there, at once and as a whole. Throws `.exists` if there is one. It does not come to the
   /// staging.
   func create(_ path: String, _ bytes: [UInt8]) throws(Errno)
-  /// Opens a file as it is there now, whatever is known of it here.
-  func openThere(_ path: String) throws(Errno) -> any StorageFile
   /// Returns when the store responds, after a call that threw `.timedOut`. Throws it when the session ends.
   func wait() throws(Errno)
-  /// Lists anew what is there, when it is listed next.
-  func forgetListing()
 }

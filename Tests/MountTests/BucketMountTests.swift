@@ -13,7 +13,7 @@ import Testing
       let settings = server.environment(authority: authority).map { "export \($0.key)=\($0.value)" }
       return settings.joined(separator: "\n")
     }
-    try MountedStore.use { mounted in
+    try MountedStore.use(delays: "following=0.3") { mounted in
       let picture = try TestPictures.encode(TestPictures.pixels(), as: "jpg[Q=90]")
       try mounted.write(Data(picture), "a.jpg")
       try mounted.sh(
@@ -37,13 +37,10 @@ import Testing
       albumfs status $W/../mnt2 | grep -q "^Store: *$U"
       albumfs status --json $W/../mnt2 | python3 -c 'import json,sys; s = json.load(sys.stdin); assert s["photos"] == 1, s'
       if touch $W/../mnt2/Trip/Notes/new 2> /dev/null; then exit 1; fi
-      # What is copied later shows with the next mount.
+      # What is copied later shows when all of it is there.
       echo later > $M/Trip/Notes/later; sync $M/Trip/Notes/later
       albumfs copy -q --update $S $U
-      test ! -e $W/../mnt2/Trip/Notes/later
-      albumfs umount -q $W/../mnt2
-      albumfs mount -q --read-only --password-file $P $U $W/../mnt2
-      grep -q later $W/../mnt2/Trip/Notes/later
+      await "grep -q later $W/../mnt2/Trip/Notes/later 2> /dev/null"
       albumfs umount -q $W/../mnt2
       """)
   }

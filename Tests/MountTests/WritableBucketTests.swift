@@ -78,6 +78,32 @@ import Testing
       """)
   }
 
+  /// A mount for reading on another machine shows what the writer has sent, also in files that it has read before.
+  @Test func aReaderFollowsTheWriter() throws {
+    try withBucket(
+      delays: ",remote=3",
+      """
+      mount_here
+      mkdir $M/A; head -c 300000 /dev/urandom > $M/A/log; cp $W/a.jpg $M/A/Photo/; albumfs sync -q $M
+      there mount -q --read-only --password-file $P $U $M2
+      cmp $M/A/log $M2/A/log
+      for round in 1 2 3; do
+        head -c 300000 /dev/urandom >> $M/A/log; echo $round > $M/A/round; rm -f $M/A/$((round - 1)); echo > $M/A/$round
+        albumfs sync -q $M
+        await "grep -qx $round $M2/A/round 2> /dev/null"
+        await "diff -r $M $M2 > /dev/null 2>&1"
+      done
+      albumfs status $M2 | grep -q '^Follows: *the writer, as of'
+      touch $AWAY
+      await "albumfs status $M2 | grep -q '^Follows: .*since then'"
+      rm $AWAY
+      await "! albumfs status $M2 | grep -q '^Follows: .*since then'"
+      albumfs umount -q $M
+      diff $M2/A/log <(cat $M2/A/log)
+      albumfs umount -q $M2
+      """)
+  }
+
   /// The daemon is killed before it has sent anything. The next mount here goes on; so does one after a kill of the
   /// programs that speak to the server.
   @Test func aKilledMountGoesOnWhereItWas() throws {
@@ -127,7 +153,7 @@ import Testing
       refused 54 'is unmounted. What was written last is on the disk of this machine' albumfs umount $M
       rm $AWAY
       there mount -q --read-only --password-file $P $U $M2
-      [ "$(cat $M2/A/*)" = "$(printf 'one\ntwo')" ]
+      [ "$(cat $M2/A/one $M2/A/two)" = "$(printf 'one\ntwo')" ]
       albumfs umount -q $M2
       mount_here; albumfs umount -q $M
       there mount -q --read-only --password-file $P $U $M2
@@ -187,6 +213,45 @@ import Testing
       grep -rq late $M2/Recovered
       there umount -q $M2
       albumfs check -q --password-file $P $U
+      """)
+  }
+
+  /// A new store in a bucket; an interrupted one is no store, and the same command completes it.
+  @Test func aStoreIsMadeInABucket() throws {
+    try withBucket(
+      """
+      N=${U%/*}/new
+      make() { albumfs init -q --kdf interactive --segment-size 1M --chaff 30M --password-file $P "$@"; }
+      make $N/one
+      test ! -e $W/.local/state/albumfs/staging/*/new
+      there mount -q --password-file $P $N/one $M2
+      mkdir $M2/A; there umount -q $M2
+      refused 7 'is a store already' make $N/one
+      refused 7 'is not empty' make ${N%/*}
+      code=0
+      AWS_ENDPOINT_URL=http://127.0.0.1:1 make $N/two 2> $W/out || code=$?
+      [ $code = 52 ]
+      """)
+  }
+
+  @Test func anInterruptedInitContinues() throws {
+    let network = try FaultyNetwork(to: ObjectServer.shared())
+    try network.expect([String](repeating: "PUT pass", count: 15) + ["PUT hold", "PUT hold"])
+    try withBucket(
+      network: network,
+      """
+      N=${U%/*}/new
+      make() { albumfs init -q --kdf interactive --segment-size 1M --chaff 30M --password-file $P "$@"; }
+      albumfs init -q --kdf interactive --segment-size 1M --chaff 30M --password-file $P $N 2> $W/out & init=$!
+      await "[ -s \(network.held) ]"
+      kill -TERM $init
+      code=0; wait $init || code=$?
+      [ $code = 15 ]
+      refused 6 'not complete' albumfs info $N
+      make $N 2> $W/said
+      grep -q 'going on with the store that an interrupted init has made' $W/said
+      test -z "$(ls -d $W/.local/state/albumfs/staging/*/new 2> /dev/null)"
+      albumfs check -q --password-file $P $N
       """)
   }
 

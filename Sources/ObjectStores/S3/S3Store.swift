@@ -257,7 +257,8 @@ package final class S3Store: ObjectStore {
     var (isRepeated, hasSetClock, hasRenewed) = (false, false, false)
     while true {
       let hindrance: ObjectError.Hindrance
-      if let (reply, content) = try exchange(command, body) {
+      var wasIdle = false
+      if let (reply, content) = try exchange(command, body, &wasIdle) {
         switch S3Verdict(reply, command) {
         case .final:
           return Outcome(
@@ -278,6 +279,10 @@ package final class S3Store: ObjectStore {
           hindrance = .cut
         case .again(let reason): hindrance = reason
         }
+      } else if wasIdle {
+        // Its program may have ended long ago, which says nothing of the server. There are not many of them.
+        isRepeated = true
+        continue
       } else {
         hindrance = .cut
       }
@@ -288,14 +293,15 @@ package final class S3Store: ObjectStore {
     }
   }
 
-  /// nil if the lane broke.
+  /// nil if the lane broke. `wasIdle`: it was made for an earlier request.
   private func exchange(
-    _ command: RemoteCommand, _ body: [UInt8]
+    _ command: RemoteCommand, _ body: [UInt8], _ wasIdle: inout Bool
   ) throws(ObjectError) -> (RemoteReply, [UInt8])? {
     let (credentials, generation) = try currentCredentials()
     let time = options.clock() + state.withLock { $0.skew }
     do throws(LaneFault) {
       return try lanes.use(generation) { (lane, known) throws(LaneFault) in
+        wasIdle = known != nil
         if known != generation {
           let begin = RemoteRequest(.begin(server, credentials), time: time)
           _ = try lane.exchange(begin, [], options.isStopped)

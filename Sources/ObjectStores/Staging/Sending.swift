@@ -253,7 +253,9 @@ extension StagedDirectory: StorageRelay {
   package func openThere(_ path: String) throws(Errno) -> any StorageFile {
     let facts = try telling { () throws(ObjectError) in try store.stat(path) }
     guard let facts else { throw .noEntry }
-    return FileThere(self, path, facts.size)
+    return FileThere(facts.size) { [self] range throws(Errno) in
+      try telling { () throws(ObjectError) in try store.load(path, range, unless: nil) }
+    }
   }
 
   package func forgetListing() { far.forgetListing() }

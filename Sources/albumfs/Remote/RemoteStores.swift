@@ -58,11 +58,8 @@ enum RemoteStores {
     _ path: String, _ staging: String?, _ limit: Int64?,
     _ tell: @escaping @Sendable (Outage?) -> Void
   ) throws(Failure) -> Store {
-    var options = try usualOptions()
-    options.connections = connections
     let place = try place(path)
-    let remote = try options.store(place) { false }
-    let endpoint = try S3Access(options).endpoint(allowingHTTP: options.allowHTTP)
+    let (remote, endpoint) = try server(of: place) { false }
     let waiting = try StagingPlace.make(staging, place, endpoint)
     let limit = limit ?? StagingPlace.usualBytes
     let directory = StagedDirectory(
@@ -86,6 +83,16 @@ enum RemoteStores {
     do throws(StoreError) { return try Store.open(directory) } catch {
       throw Failure(error, of: remote.place)
     }
+  }
+
+  /// The store behind an address, for a command that writes, and its server.
+  static func server(
+    of place: S3Place, _ isStopped: @escaping @Sendable () -> Bool
+  ) throws(Failure) -> (S3Store, S3Endpoint) {
+    var options = try usualOptions()
+    options.connections = connections
+    let endpoint = try S3Access(options).endpoint(allowingHTTP: options.allowHTTP)
+    return (try options.store(place, isStopped), endpoint)
   }
 
   private static func usualOptions() throws(Failure) -> S3Options {
@@ -127,7 +134,7 @@ enum RemoteStores {
   private static func unfinished(_ place: String) -> Failure {
     Failure(
       .storeMissing,
-      "\(place) is a copy that is not complete: albumfs copy still runs, or was interrupted and has to be run "
-        + "again.")
+      "\(place) is a copy that is not complete: albumfs copy, or init, still runs, or was interrupted and has to "
+        + "be run again.")
   }
 }

@@ -18,11 +18,22 @@ enum StagingPlace {
   static func make(
     _ typed: String?, _ place: S3Place, _ endpoint: S3Endpoint
   ) throws(Failure) -> PosixDirectory {
+    let path = try path(typed, place, endpoint)
+    do throws(Errno) { return try PosixDirectory(path: path) } catch {
+      throw unusable(path, error)
+    }
+  }
+
+  /// The path of the directory of a store; creates it if it is missing.
+  static func path(
+    _ typed: String?, _ place: S3Place, _ endpoint: S3Endpoint
+  ) throws(Failure) -> String {
     let parent: String
     if let typed {
       parent = typed
     } else {
-      parent = try StateDirectory.make(for: "A mount of a store in an object storage") + "/staging"
+      parent =
+        try StateDirectory.make(for: "Without --staging, a store in an object storage") + "/staging"
     }
     let path = "\(parent)/\(name(place, endpoint))"
     let directory: PosixDirectory
@@ -31,16 +42,20 @@ enum StagingPlace {
       _ = try OwnedDirectory(path: path, user: geteuid())
       directory = try PosixDirectory(path: path)
     } catch {
-      throw Failure(
-        .other,
-        "\(path), the directory for what is not sent yet, cannot be used: \(error). Name another one with "
-          + "--staging.")
+      throw unusable(path, error)
     }
-    if directory.kind.isLocal { return directory }
+    if directory.kind.isLocal { return path }
     throw Failure(
       .usage,
       "\(parent) lies on \(directory.kind.name). What is not sent yet must be on a disk of this machine alone: "
         + "name a directory there with --staging.")
+  }
+
+  private static func unusable(_ path: String, _ error: Errno) -> Failure {
+    Failure(
+      .other,
+      "\(path), the directory for what is not sent yet, cannot be used: \(error). Name another one with "
+        + "--staging.")
   }
 
   /// Another server, bucket or prefix is another store, even if it is a copy.
