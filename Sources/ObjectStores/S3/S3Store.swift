@@ -249,7 +249,7 @@ package final class S3Store: ObjectStore {
     var isRepeated: Bool
   }
 
-  private static let pauses: ClosedRange<Duration> = .milliseconds(100) ... .seconds(30)
+  private static let pauses: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
 
   private func attempt(_ command: RemoteCommand, _ body: [UInt8]) throws(ObjectError) -> Outcome {
     let end = MonotonicTime.now + options.patience
