@@ -32,6 +32,21 @@ import Testing
     #expect(try store.stat("keys") == nil)
   }
 
+  /// While a request is tried again, it is known why; and no more when the server has replied.
+  @Test func whatKeepsARequestWaitingIsKnown() throws {
+    let server = try ObjectServer.shared()
+    let network = try FaultyNetwork(to: server)
+    let notices = Mutex([ObjectError.Hindrance?](), rank: .test)
+    var options = S3StoreOptions()
+    options.notice = { reason in notices.withLock { $0.append(reason) } }
+    let store = try server.store(
+      server.makeBucket(), authority: network.authority, options: options)
+    try network.expect(["PUT reset", "PUT 503"])
+    try store.save("keys", [1], .absent)
+    let all = notices.withLock { $0 }
+    #expect(all.first == .some(.cut) && all.contains(.status(503)) && all.last == .some(nil))
+  }
+
   /// A connection that hangs is given up, and the request is made again.
   @Test func aHangingConnectionIsGivenUp() throws {
     let server = try ObjectServer.shared()

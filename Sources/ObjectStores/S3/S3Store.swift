@@ -12,6 +12,8 @@ package struct S3StoreOptions: Sendable {
   package var stallSeconds = 15
   /// True once the caller wants to stop.
   package var isStopped: @Sendable () -> Bool = { false }
+  /// Receives why an attempt failed that is made again, and nil when the server replies.
+  package var notice: @Sendable (ObjectError.Hindrance?) -> Void = { _ in }
   /// The clock of this machine, in seconds since 1970.
   package var clock: @Sendable () -> Int64 = { SystemClock.wall().seconds }
 
@@ -261,6 +263,7 @@ package final class S3Store: ObjectStore {
       if let (reply, content) = try exchange(command, body, &wasIdle) {
         switch S3Verdict(reply, command) {
         case .final:
+          options.notice(nil)
           return Outcome(
             reply: reply, body: content, isRepeated: isRepeated || reply.mayBeRepeated)
         case .error(let error): throw error
@@ -286,6 +289,7 @@ package final class S3Store: ObjectStore {
       } else {
         hindrance = .cut
       }
+      options.notice(hindrance)
       if MonotonicTime.now + pause > end { throw .unreachable(hindrance) }
       isRepeated = true
       try wait(pause * Double.random(in: 0.5...1))

@@ -103,8 +103,9 @@ extension StagedDirectory: StorageRelay {
 
   package var condition: RelayState {
     let unsent = byteCounts.unsent
+    let now = hindrance().map { words(.unreachable($0)) }
     return state.withLock {
-      RelayState(unsentBytes: unsent, sentBytes: $0.sentBytes, problem: $0.problem)
+      RelayState(unsentBytes: unsent, sentBytes: $0.sentBytes, problem: $0.problem ?? now)
     }
   }
 

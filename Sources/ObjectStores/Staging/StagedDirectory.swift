@@ -56,6 +56,8 @@ package final class StagedDirectory: StorageDirectory {
   private let waiting: Outages
   /// Describes an error for a person.
   let words: @Sendable (ObjectError) -> String
+  /// Why the server does not reply at the moment; nil if it does.
+  let hindrance: @Sendable () -> ObjectError.Hindrance?
 
   package let kind = StorageKind(name: "s3", sharing: .network)
   package var outages: Outages? { waiting }
@@ -70,9 +72,11 @@ package final class StagedDirectory: StorageDirectory {
   package init(
     _ store: any ObjectStore, staging: any StorageDirectory, limit: Int64,
     tell: @escaping @Sendable (Outage?) -> Void = { _ in },
-    words: @escaping @Sendable (ObjectError) -> String = { "\($0)" }
+    words: @escaping @Sendable (ObjectError) -> String = { "\($0)" },
+    hindrance: @escaping @Sendable () -> ObjectError.Hindrance? = { nil }
   ) {
     self.words = words
+    self.hindrance = hindrance
     self.store = store
     self.staging = staging
     self.limit = limit

@@ -4,9 +4,9 @@ import Daemon
 import ObjectStores
 import Posix
 
-/// The place of a new store in an object storage. The store is made on this machine, in the directory for what
-/// is not sent yet, and then copied. It stays there until the copy is complete, so that an interrupted `init`
-/// continues.
+/// The place of a new store in an object storage. The store is made on this machine, in the directory for
+/// what is not sent yet, and then copied. It stays there until the copy is complete, so that an interrupted
+/// `init` continues.
 struct RemoteRoom {
   /// The new store on this machine.
   let path: String

@@ -59,11 +59,15 @@ enum RemoteStores {
     _ tell: @escaping @Sendable (Outage?) -> Void
   ) throws(Failure) -> Store {
     let place = try place(path)
-    let (remote, endpoint) = try server(of: place) { false }
+    let hindrance = Mutex<ObjectError.Hindrance?>(nil, rank: .leaf)
+    let (remote, endpoint) = try server(of: place, { false }) { reason in
+      hindrance.withLock { $0 = reason }
+    }
     let waiting = try StagingPlace.make(staging, place, endpoint)
     let limit = limit ?? StagingPlace.usualBytes
     let directory = StagedDirectory(
-      remote, staging: waiting, limit: limit, tell: tell, words: { $0.phrase })
+      remote, staging: waiting, limit: limit, tell: tell, words: { $0.phrase },
+      hindrance: { hindrance.withLock { $0 } })
     let store = try open(remote, directory)
     let least = StagingPlace.leastSegments * Int64(store.configuration.segmentSize)
     if limit < least {
@@ -87,12 +91,13 @@ enum RemoteStores {
 
   /// The store behind an address, for a command that writes, and its server.
   static func server(
-    of place: S3Place, _ isStopped: @escaping @Sendable () -> Bool
+    of place: S3Place, _ isStopped: @escaping @Sendable () -> Bool,
+    notice: @escaping @Sendable (ObjectError.Hindrance?) -> Void = { _ in }
   ) throws(Failure) -> (S3Store, S3Endpoint) {
     var options = try usualOptions()
     options.connections = connections
     let endpoint = try S3Access(options).endpoint(allowingHTTP: options.allowHTTP)
-    return (try options.store(place, isStopped), endpoint)
+    return (try options.store(place, isStopped, notice: notice), endpoint)
   }
 
   private static func usualOptions() throws(Failure) -> S3Options {
