@@ -219,6 +219,7 @@ import Testing
   /// A new store in a bucket; an interrupted one is no store, and the same command completes it.
   @Test func aStoreIsMadeInABucket() throws {
     try withBucket(
+      delays: ",remote=3",
       """
       N=${U%/*}/new
       make() { albumfs init -q --kdf interactive --segment-size 1M --chaff 30M --password-file $P "$@"; }
