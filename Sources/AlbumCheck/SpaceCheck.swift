@@ -50,6 +50,8 @@ package enum SpaceCheck {
   ) throws(StoreError) -> CheckReport {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: !options.repairs)
     defer { lock.release() }
+    if options.repairs { try SalvagedSpace.beginStaging(store, keys: keys) }
+    defer { if options.repairs { SalvagedSpace.endStaging(store) } }
     _ = progress(CheckProgress(step: .catalog))
     let examination = try Examination(
       try SalvagedSpace(store, keys: keys, boot: options.boot), progress: progress)

@@ -31,6 +31,16 @@ package final class SalvagedSpace {
     try self.init(store, keys, boot, without: [])
   }
 
+  /// Sends what a killed session had written on this machine to where the store lies, before a repair.
+  package static func beginStaging(_ store: Store, keys: SpaceKeys) throws(StoreError) {
+    let files = SegmentFiles(
+      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
+    try Space.beginStaging(files)
+  }
+
+  /// Keeps on this machine only what was not sent.
+  package static func endStaging(_ store: Store) { store.directory.relay?.end() }
+
   private init(
     _ store: Store, _ keys: SpaceKeys, _ boot: BootIdentity, without sessions: Set<SegmentBirth>
   ) throws(StoreError) {

@@ -16,10 +16,16 @@ package final class Space: Sendable {
   let recovery: RecoveryReport
   /// Of a space that was opened for reading; nil if it follows no writer.
   let follower = Mutex<Follower?>(nil, rank: .leaf)
+  /// The machine that wrote to a space elsewhere before, and has not unmounted it; nil if it has.
+  package let takenFrom: String?
 
-  init(_ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport) {
+  init(
+    _ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport,
+    takenFrom: String? = nil
+  ) {
     self.context = context
     self.recovery = recovery
+    self.takenFrom = takenFrom
     durability = Durability(
       context, writer: writer, isSound: !recovery.isDamaged, wasClean: recovery.wasClean)
     records = RecordWriter(durability)
@@ -66,8 +72,8 @@ package final class Space: Sendable {
   }
   /// See `Durability.commitIfCrowded`.
   package func commitIfCrowded() throws(StoreError) { try durability.commitIfCrowded() }
-  /// See `Durability.barrier`.
-  package func barrier() throws(StoreError) { try durability.barrier() }
+  /// See `Durability.barrierOfUser`.
+  package func barrier() throws(StoreError) { try durability.barrierOfUser() }
 
   /// Sets a hook that runs before each barrier of the background, about every 2 seconds while there are
   /// changes. In it the file system puts into the catalog the content that open files have had pending for

@@ -21,6 +21,8 @@ final class Follower: SpacePart, Sendable {
   /// The time between two looks. On a local disk, reading a long journal takes a third of the time at most;
   /// on a network it mostly waits.
   private static let interval = TestHooks.delay(.following, .seconds(5))
+  /// Where each look is some requests to a server.
+  private static let intervalThere = TestHooks.delay(.following, .seconds(10))
   private static let restAfterReading = 2
 
   /// Behind what recovery found.
@@ -51,7 +53,8 @@ final class Follower: SpacePart, Sendable {
     }
     let now = MonotonicTime.now
     let rest = files.directory.kind.isLocal ? (now - begun) * Follower.restAfterReading : .zero
-    return now + max(Follower.interval, rest)
+    let isThere = files.directory.kind.isSnapshot
+    return now + max(isThere ? Follower.intervalThere : Follower.interval, rest)
   }
 
   private func readAnew() throws(StoreError) {
@@ -76,7 +79,6 @@ extension Space {
   /// True if another session may change what this one shows.
   package var follows: Bool {
     context.options.readOnly && context.options.worksInBackground
-      && !context.store.directory.kind.isSnapshot
   }
 
   /// Starts the thread that follows the writer.

@@ -64,7 +64,7 @@ extension Space {
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
       toleratesReadErrors: options.readOnly, clock: StoreClock(options.time),
       trace: options.trace.compaction)
-    if !options.readOnly { try beginStaging(files) }
+    let killed = options.readOnly ? [] : try beginStaging(files)
     var isOpen = false
     defer { if !isOpen { files.directory.relay?.end() } }
     let content = ContentStore(files: files)
@@ -93,8 +93,12 @@ extension Space {
     recovery.position.loss = catalog.loss
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let fence = Fence(files, behind: listing, try recovery.journalEnd())
-    if !options.readOnly, !recovery.report.wasClean, !store.directory.kind.isLocal {
+    var leftBy: String?
+    if !options.readOnly, !recovery.report.wasClean, !store.directory.kind.isLocal,
+      !fence.isOf(killed)
+    {
       try fence.watch(for: options.watch)
+      if files.directory.relay != nil { leftBy = fence.machineBefore }
     }
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
@@ -104,7 +108,7 @@ extension Space {
       store: store, files: files, content: content, catalog: catalog,
       checkpointSegments: writer.position.checkpoint.segmentCount,
       keepsEverything: report.keepsEverything, lock: lock, fence: fence, options: options)
-    let space = Space(context, writer: writer, recovery: report)
+    let space = Space(context, writer: writer, recovery: report, takenFrom: leftBy)
     space.logRecovery()
     if corrections > 0 {
       options.logger.warning(
@@ -197,10 +201,10 @@ extension Space {
     }
     let wasUsed = try durability.outlasting { () throws(StoreError) in try stateEnd() }
     // The seals of the end show that the journal has it. So the journal is sent before them, too.
-    try durability.sendAll()
+    try durability.sendForUser()
     if !wasUsed { return }
     try durability.outlasting { () throws(StoreError) in try sealEnd() }
-    try durability.sendAll()
+    try durability.sendForUser()
   }
 
   /// Returns false if the session has written nothing.

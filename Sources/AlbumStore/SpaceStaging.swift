@@ -1,20 +1,48 @@
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
-import Posix
+package import Posix
 
 extension Space {
   /// Begins to write to a store that lies elsewhere: sends first what a session on this machine had written
   /// and not sent, since recovery reads the journal there. If another session has taken the space over, that
-  /// is a timeline that was left.
-  static func beginStaging(_ files: SegmentFiles) throws(StoreError) {
-    guard let relay = files.directory.relay else { return }
+  /// is a timeline that was left. Returns the births of these sessions, which have ended: the caller holds
+  /// the lock that they held.
+  @discardableResult
+  static func beginStaging(_ files: SegmentFiles) throws(StoreError) -> Set<SegmentBirth> {
+    guard let relay = files.directory.relay else { return [] }
     // No segment has this name: numbers begin at 1.
     let name = files.keys.name(of: .reserve, number: SegmentNumber(0), birth: .none)
     do throws(Errno) { try relay.begin(name.text) } catch {
       throw StoreError(
         .inputOutput, "cannot use the directory for what is not sent yet: \(error)", cause: error)
     }
+    let killed = relay.unsent.compactMap { path in
+      SegmentName(text: String(path.suffix(32))).flatMap { files.keys.segment(named: $0)?.birth }
+    }
     try Shipment(files, relay).send(omitting: [])
+    return Set(killed)
+  }
+
+  /// True if the store lies elsewhere.
+  package var liesElsewhere: Bool { context.files.directory.relay != nil }
+
+  /// An object storage states no limit.
+  private static let roomElsewhere: Int64 = 1 << 50
+
+  /// The room where the store lies. While what waits on this machine takes all that it may, there is none.
+  package func capacity() throws(StoreError) -> StorageCapacity {
+    var capacity = try context.room.capacity()
+    guard let relay = context.files.directory.relay, !context.options.readOnly else {
+      return capacity
+    }
+    let stored: Int64
+    do throws(Errno) { stored = try relay.storedBytes } catch {
+      throw StoreError(reading: "", error)
+    }
+    let free = context.room.isShort ? capacity.availableBytes : Space.roomElsewhere
+    capacity.totalBytes = stored.saturatingAdd(free)
+    (capacity.freeBytes, capacity.availableBytes) = (free, free)
+    return capacity
   }
 }

@@ -56,9 +56,6 @@ extension Space {
   /// Throws `.readOnly` with the reason if nothing may be changed.
   package func requireWritable() throws(StoreError) { try context.health.requireWritable() }
 
-  /// Free room on the disk below.
-  package func capacity() throws(StoreError) -> StorageCapacity { try context.room.capacity() }
-
   /// See `DiskRoom.isNearlyFull`.
   package var isNearlyFull: Bool { context.room.isNearlyFull }
 

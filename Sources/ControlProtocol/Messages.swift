@@ -206,6 +206,22 @@ package struct MountStatus: Codable, Sendable, Equatable {
     }
   }
 
+  /// How much of the space is in the object storage where its store lies.
+  package struct Remote: Codable, Sendable, Equatable {
+    /// Everything up to this time is there, in seconds since 1970; nil if this mount has sent nothing yet.
+    package var until: Double?
+    /// What waits on this machine.
+    package var unsentBytes: Int64
+    /// Why the last attempt to send something failed; nil if it did not.
+    package var problem: String?
+
+    package init(until: Double?, unsentBytes: Int64, problem: String?) {
+      self.until = until
+      self.unsentBytes = unsentBytes
+      self.problem = problem
+    }
+  }
+
   package struct Thumbnails: Codable, Sendable, Equatable {
     /// The number of thumbnails; nil if the daemon's version does not count them.
     package var made: Int?
@@ -311,6 +327,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var following: Following?
   /// nil: the store responds.
   package var outage: Outage?
+  /// nil: the store lies here, or the mount changes nothing.
+  package var remote: Remote?
   /// Segments that compaction did not touch because content in them does not decrypt.
   package var unreadableSegments: Int
   /// The cipher of the space's records; nil if the daemon's version does not report it.
@@ -329,7 +347,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     otherFiles: Int?, files: Int, bytes: Int64, thumbnails: Thumbnails, deleted: Deleted? = nil,
     lastBarrier: Double?, readOnly: Bool,
     readOnlyReason: String?, shortage: String?, following: Following? = nil,
-    outage: Outage? = nil, unreadableSegments: Int, cipher: String?,
+    outage: Outage? = nil, remote: Remote? = nil, unreadableSegments: Int, cipher: String?,
     transport: String?, transportReason: String?, recovery: [String], messages: [String]
   ) {
     self.store = store
@@ -349,6 +367,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.shortage = shortage
     self.following = following
     self.outage = outage
+    self.remote = remote
     self.unreadableSegments = unreadableSegments
     self.cipher = cipher
     self.transport = transport
@@ -368,7 +387,7 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
     case noPassword, emptyPassword, wrongPassword, securityKey
     case mountPoint, fuse, noSuchMount, busy, unreachable
     case timedOut, diskFull, clash, leftOutside, tracesStay, notCopied, remoteUnreachable,
-      remoteRefused, interrupted, other
+      remoteRefused, notSent, interrupted, other
 
     /// A kind that only a newer program knows becomes `other`.
     package init(from decoder: any Decoder) throws {

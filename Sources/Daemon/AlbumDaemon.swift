@@ -6,7 +6,7 @@ package import ControlProtocol
 import FUSEDriver
 import Glibc
 import Logging
-import Posix
+package import Posix
 
 /// One mounted space, from the password to the last barrier. `run` belongs to the main thread.
 package final class AlbumDaemon: Sendable {
@@ -14,8 +14,10 @@ package final class AlbumDaemon: Sendable {
   /// longer waits for the mount. The daemon then unmounts.
   package typealias Ready = @Sendable (_ warnings: [String]) -> Bool
 
-  /// Opens the store that the options name.
-  package typealias StoreOpener = @Sendable (_ store: String) throws(Failure) -> Store
+  /// Opens the store that the options name. `tell` receives its outages, see `Outages`.
+  package typealias StoreOpener =
+    @Sendable (_ options: LaunchOptions, _ tell: @escaping @Sendable (Outage?) -> Void)
+    throws(Failure) -> Store
 
   private let options: LaunchOptions
   private let openStore: StoreOpener
@@ -49,7 +51,8 @@ package final class AlbumDaemon: Sendable {
     clinux_bound_malloc()
     let trace = try MountTrace(options.trace, log)
     defer { trace.stop() }
-    let store = try StoreOpening.patient(openStore(options.store), options.store, logger)
+    let tell = StoreOpening.teller(logger)
+    let store = try StoreOpening.patient(openStore(options, tell), options.store, tell)
     let parts = try Parts(
       options, store, secret: secret, trace: trace, logger: logger)
     reportState(of: parts, on: signals)

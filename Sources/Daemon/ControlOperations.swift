@@ -37,6 +37,7 @@ extension Parts {
         MountStatus.Outage(
           since: $0.since.secondsWithFraction, reason: "\($0.cause)")
       },
+      remote: status.sending.map { MountStatus.Remote($0) },
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
       transport: transport.name, transportReason: transport.reason,
       recovery: status.recovery.sentences(ofReader: space.follows), messages: messages)
@@ -79,9 +80,9 @@ extension Parts {
     let deadline = timeout.map { MonotonicTime.now + .seconds(min($0, 1e9)) }
     if isReadOnly { return }
     // Syncs the photos first, because thumbnails can be made again.
-    try barrier()
+    do throws(StoreError) { try space.barrier() } catch { throw Failure(error) }
     try waitForThumbnails(until: deadline, progress)
-    try barrier()
+    try barrier(until: deadline, progress)
   }
 
   private func waitForThumbnails(until deadline: MonotonicTime?, _ progress: (Int) -> Bool)
@@ -230,10 +231,11 @@ extension Parts {
     return Data(try previews.make(path, edge: edge)).base64EncodedString()
   }
 
-  /// Returns when everything that was closed before is on disk. A read-only mount has nothing to write.
+  /// Returns when everything that was closed before is on disk, or in the object storage where the store
+  /// lies. A read-only mount has nothing to write.
   func barrier() throws(Failure) {
     if isReadOnly { return }
-    do throws(StoreError) { try space.barrier() } catch { throw Failure(error) }
+    do throws(StoreError) { try space.barrierThere() } catch { throw Failure(error) }
   }
 }
 

@@ -18,6 +18,14 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     case map, keep
   }
 
+  /// What fsync means on a store in an object storage.
+  package enum Durability: String, Codable, Sendable, CaseIterable {
+    /// The disk of this machine.
+    case local
+    /// The object storage.
+    case remote
+  }
+
   /// Absolute paths, because the daemon works in `/`.
   package var store: String
   package var mountPoint: String
@@ -51,6 +59,12 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   package var snapshot: String?
   /// nil: nobody watches the mount.
   package var trace: TraceOptions?
+  /// nil: `local`.
+  package var durability: Durability?
+  /// The directory for what an object storage does not have yet; nil: the usual one.
+  package var staging: String?
+  /// How much may be in it, in bytes; nil: as much as usual.
+  package var stagingBytes: Int64?
 
   package init(
     store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, owner: Owner? = nil,
@@ -119,11 +133,22 @@ extension LaunchOptions {
 }
 
 extension LaunchOptions {
+  /// True if the mount changes nothing, by its options or by `-o`.
+  package var changesNothing: Bool {
+    get throws(Failure) {
+      do throws(MountError) { return try parsedMountOptions().readOnly } catch {
+        throw Failure(error)
+      }
+    }
+  }
+}
+
+extension LaunchOptions {
   /// Long options of `albumfs mount` with a value that may also stand in `-o`, in fstab and in the user's
   /// settings.
   package static let valuedWords = [
     "password-file", "password-command", "thumbnailer", "video-thumbnailer", "grace", "idle",
-    "owner", "transport",
+    "owner", "transport", "durability", "staging", "staging-size",
   ]
   /// The options without a value.
   package static let flagWords = [

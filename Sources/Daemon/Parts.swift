@@ -73,7 +73,7 @@ final class Parts: Sendable {
 
   /// For the user who mounts, one sentence each.
   var warnings: [String] {
-    storeWarnings + space.unreadableFiles.map { Failure.sentence($0.message) }
+    storeWarnings + takeOverWarnings + space.unreadableFiles.map { Failure.sentence($0.message) }
       + space.status.recovery.sentences(ofReader: space.follows)
       + (isReadOnly ? [] : noThumbnails.map { ["No thumbnails will be made: \($0.words)."] } ?? [])
   }
@@ -115,6 +115,11 @@ final class Parts: Sendable {
     let unwritten = fileSystem.close()
     do throws(StoreError) { try space.close() } catch {
       history?.stop()
+      // The next mount here has all of it.
+      if error.code == .notSent {
+        logger.error("\(error)")
+        throw Failure(error)
+      }
       throw lost("\(error)", Failure(error))
     }
     history?.end()
@@ -144,6 +149,8 @@ final class Parts: Sendable {
       opening.readOnly = readOnly
       opening.grace = .seconds(options.graceSeconds)
       opening.addsChaff = !TestHooks.forbidsChaff
+      opening.syncsThere = options.durability == .remote
+      if store.directory.relay != nil { opening.watch = Parts.watchThere }
       opening.trace.journal = trace.journal
       opening.trace.compaction = trace.compaction
       return try Space.open(store, keys: keys, options: opening)

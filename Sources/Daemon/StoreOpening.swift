@@ -17,25 +17,29 @@ package enum StoreOpening {
   /// The same store for a mount: one on a network is waited for while it does not respond, and is found again
   /// by its path.
   static func patient(
-    _ store: Store, _ path: String, _ logger: Logger
+    _ store: Store, _ path: String, _ tell: @escaping @Sendable (Outage?) -> Void
   ) throws(Failure) -> Store {
     guard let directory = store.directory as? PosixDirectory, !directory.kind.isLocal else {
       return store
     }
     let salt = store.securityKeySalt
     let patient = PatientDirectory(
-      directory,
-      tell: { outage in
-        if let outage {
-          logger.error(
-            "the store does not respond: \(outage.cause); what is written waits until it does")
-        } else {
-          logger.notice("the store responds again")
-        }
-      },
+      directory, tell: tell,
       reopen: { () throws(Errno) in try PosixDirectory(path: path) },
       isStore: { (try? Store.open($0))?.securityKeySalt == salt })
     return try open(patient, of: path)
+  }
+
+  /// Reports outages in the log.
+  static func teller(_ logger: Logger) -> @Sendable (Outage?) -> Void {
+    { outage in
+      if let outage {
+        logger.error(
+          "the store does not respond: \(outage.cause); what is written waits until it does")
+      } else {
+        logger.notice("the store responds again")
+      }
+    }
   }
 
   private static func open(_ directory: any StorageDirectory, of path: String) throws(Failure)

@@ -96,6 +96,10 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func makeDirectory(_ path: String) throws(Errno)
   func rename(_ from: String, to: String) throws(Errno)
   func remove(_ path: String) throws(Errno)
+  /// Opens a file for reading as it is now where the store lies, whatever is known of it here.
+  func openThere(_ path: String) throws(Errno) -> any StorageFile
+  /// Lists anew what is there, when it is listed next.
+  func forgetListing()
   /// The names in a directory, without `.` and `..`, in no order. The empty path is the store.
   func list(_ path: String) throws(Errno) -> [String]
   /// The same, with the times of the directory before that; nil if the disk keeps none.
@@ -134,6 +138,8 @@ extension StorageDirectory {
   package var kind: StorageKind { .test }
   package var outages: Outages? { nil }
   package var relay: (any StorageRelay)? { nil }
+  package func openThere(_ path: String) throws(Errno) -> any StorageFile { try open(path, .read) }
+  package func forgetListing() {}
   package func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?) {
     let times = try folderTimes(path)
     return (try list(path), times)

@@ -7,7 +7,7 @@ package struct StorageKind: Sendable, Equatable {
     case network
     /// As `network`; besides, two machines can create the same file, because each writes to its own cache.
     case cached
-    /// Whole objects that nobody writes in place: a store there is read as it was when it was opened.
+    /// Whole objects that nobody writes in place: a store there is read as it was when it was listed.
     case snapshot
   }
 

@@ -2,11 +2,14 @@
 package struct RelayState: Sendable, Equatable {
   /// The bytes of files that were written here and are not there yet.
   package var unsentBytes: Int64
+  /// Counts the bytes that were sent.
+  package var sentBytes: Int64
   /// Why the last attempt to send something failed; nil if it did not.
   package var problem: String?
 
-  package init(unsentBytes: Int64, problem: String? = nil) {
+  package init(unsentBytes: Int64, sentBytes: Int64, problem: String? = nil) {
     self.unsentBytes = unsentBytes
+    self.sentBytes = sentBytes
     self.problem = problem
   }
 }
@@ -27,6 +30,8 @@ package protocol StorageRelay: AnyObject, Sendable {
   /// The files that were written after they were sent.
   var unsent: Set<String> { get }
   var condition: RelayState { get }
+  /// The bytes of all segments, here and there.
+  var storedBytes: Int64 { get throws(Errno) }
 
   /// Keeps the content that files have now, which `sendAnnounced` sends in their order. All but the last get
   /// these bytes in the place of their first ones. Does nothing if one of the files was sent before.
@@ -47,10 +52,6 @@ package protocol StorageRelay: AnyObject, Sendable {
   /// Creates a file there, at once and as a whole. Throws `.exists` if there is one. It does not come to the
   /// staging.
   func create(_ path: String, _ bytes: [UInt8]) throws(Errno)
-  /// Opens a file as it is there now, whatever is known of it here.
-  func openThere(_ path: String) throws(Errno) -> any StorageFile
   /// Returns when the store responds, after a call that threw `.timedOut`. Throws it when the session ends.
   func wait() throws(Errno)
-  /// Lists anew what is there, when it is listed next.
-  func forgetListing()
 }

@@ -38,6 +38,10 @@ enum ExitStatus {
       .remoteRefused, 53,
       "the server of an object storage refuses: credentials, rights, no such bucket"
     ),
+    (
+      .notSent, 54,
+      "sync, umount: not everything is in the object storage yet; the rest waits on this machine"
+    ),
   ]
 
   static func code(for kind: Failure.Kind) -> Int32 {

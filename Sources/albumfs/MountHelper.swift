@@ -1,6 +1,7 @@
 import ControlProtocol
 import Daemon
 import Glibc
+import ObjectStores
 import Posix
 
 /// The command line of a helper of mount(8): `mount.fuse.albumfs STORE MOUNTPOINT [-sfnv] [-N NAMESPACE] [-o
@@ -12,7 +13,8 @@ enum MountHelper {
   /// nothing to do.
   static func translated(_ program: String, _ arguments: [String]) -> [String]? {
     let name = program.split(separator: "/").last.map(String.init) ?? program
-    guard names.contains(name) || arguments.first?.hasPrefix("/") ?? false else { return nil }
+    let isStore = arguments.first.map { $0.hasPrefix("/") || $0.hasPrefix(S3Place.scheme) }
+    guard names.contains(name) || isStore ?? false else { return nil }
     var places: [String] = []
     var options: [String] = []
     var rest = arguments[...]

@@ -48,6 +48,9 @@ struct OrderlyUnmount {
       return nil
     }
     if let failure, isOpen { throw failure }
+    if let failure, failure.kind == .notSent {
+      throw Failure(.notSent, "\(mount.mountPoint) is unmounted. \(failure.message)")
+    }
     if let failure {
       throw Failure(
         failure.kind,

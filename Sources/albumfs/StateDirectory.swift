@@ -4,10 +4,10 @@ import Posix
 /// The directory for records that a user asked for: `$XDG_STATE_HOME/albumfs` (XDG Base Directory
 /// Specification), by default in `~/.local/state`. Only its user can enter it.
 enum StateDirectory {
-  /// Returns its path; creates it if it is missing.
-  static func make() throws(Failure) -> String {
+  /// Returns its path; creates it if it is missing. `user`: what needs it, for a message.
+  static func make(for user: String) throws(Failure) -> String {
     guard let path else {
-      throw Failure(.usage, "--remember needs HOME or XDG_STATE_HOME to be set.")
+      throw Failure(.usage, "\(user) needs HOME or XDG_STATE_HOME to be set.")
     }
     do throws(Errno) { try makeFolders(path) } catch {
       throw Failure(.other, "\(path) cannot be created: \(error).")

@@ -110,7 +110,7 @@ final class StoreRoom {
   }
 
   /// Removes all that `init` makes, the conf first: what is left is no store.
-  private static func empty(_ directory: PosixDirectory) throws(Errno) {
+  static func empty(_ directory: PosixDirectory) throws(Errno) {
     let names = Set(try directory.list(""))
     for name in [StorePath.configuration, StorePath.configurationTwin, StorePath.keys]
     where names.contains(name) {

@@ -366,7 +366,7 @@ struct FenceTests {
 
 extension Space {
   /// The content of a file that a repair brought back.
-  fileprivate func recovered(_ name: String) throws -> [UInt8]? {
+  func recovered(_ name: String) throws -> [UInt8]? {
     let found = read { catalog -> (Int64, [Extent])? in
       var index = catalog.index(of: .root)
       for step in ["Recovered", "Photo", name] {

@@ -163,11 +163,16 @@ package final class FaultyNetwork: Sendable {
   package let authority: String
   /// The path of a file with a line for each request that is held.
   package var held: String { scratch.path("held") }
+  /// While there is a file of this path, nothing goes through.
+  package var away: String { held + ".away" }
   private let scratch: ScratchDirectory
   private let input = Pipe()
   private let output = Pipe()
 
-  package init(to server: ObjectServer, everyThird: Bool = false) throws {
+  /// `ignoresConditions`: the server seems to save whatever the condition is.
+  package init(
+    to server: ObjectServer, everyThird: Bool = false, ignoresConditions: Bool = false
+  ) throws {
     scratch = try ScratchDirectory()
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("ObjectStorage/faulty.py").path
@@ -176,6 +181,7 @@ package final class FaultyNetwork: Sendable {
     process.arguments =
       ["python3", "-B", script, server.authority, scratch.path("held")]
       + (everyThird ? ["--every-third"] : [])
+      + (ignoresConditions ? ["--ignores-conditions"] : [])
     process.standardInput = input
     process.standardOutput = output
     try process.run()

@@ -139,6 +139,24 @@ import Testing
     #expect(call.count { $0.hasPrefix("fsname=") } == (isNamed ? 1 : 0))
   }
 
+  /// A store in an object storage has no path, and options of its own.
+  @Test func aStoreInAnObjectStorageIsNamedByItsAddress() throws {
+    let entries = try parse(
+      "store = s3://photos/album\nmountpoint = /nowhere/Album\ndurability = remote\nstaging-size = 1G"
+    )
+    let entry = UserConfiguration.Entry(
+      store: "s3://photos/album", mountPoint: "/nowhere/Album",
+      options: ["--durability", "remote", "--staging-size", "1G"])
+    #expect(entries == [entry])
+    let arguments = ["s3://photos/album", "/m", "-o", "staging=/var/lib/albums,durability=remote"]
+    let call = MountHelper.translated("albumfs", arguments) ?? []
+    #expect(
+      call.starts(with: [
+        "mount", "--quiet", "s3://photos/album", "/m", "--staging=/var/lib/albums",
+        "--durability=remote",
+      ]))
+  }
+
   @Test func otherCallsAreNot() {
     #expect(MountHelper.translated("albumfs", ["mount", "/s", "/m"]) == nil)
     #expect(MountHelper.translated("mount.fuse.albumfs", ["/s", "/m", "-f"]) == [])

@@ -13,7 +13,7 @@ import Testing
       let settings = server.environment(authority: authority).map { "export \($0.key)=\($0.value)" }
       return settings.joined(separator: "\n")
     }
-    try MountedStore.use { mounted in
+    try MountedStore.use(delays: "following=0.3") { mounted in
       let picture = try TestPictures.encode(TestPictures.pixels(), as: "jpg[Q=90]")
       try mounted.write(Data(picture), "a.jpg")
       try mounted.sh(
@@ -37,13 +37,10 @@ import Testing
       albumfs status $W/../mnt2 | grep -q "^Store: *$U"
       albumfs status --json $W/../mnt2 | python3 -c 'import json,sys; s = json.load(sys.stdin); assert s["photos"] == 1, s'
       if touch $W/../mnt2/Trip/Notes/new 2> /dev/null; then exit 1; fi
-      # What is copied later shows with the next mount.
+      # What is copied later shows when all of it is there.
       echo later > $M/Trip/Notes/later; sync $M/Trip/Notes/later
       albumfs copy -q --update $S $U
-      test ! -e $W/../mnt2/Trip/Notes/later
-      albumfs umount -q $W/../mnt2
-      albumfs mount -q --read-only --password-file $P $U $W/../mnt2
-      grep -q later $W/../mnt2/Trip/Notes/later
+      await "grep -q later $W/../mnt2/Trip/Notes/later 2> /dev/null"
       albumfs umount -q $W/../mnt2
       """)
   }
@@ -77,12 +74,10 @@ import Testing
       albumfs check --password-file $P $U 2>&1 | grep -q 'nothing is damaged'
       albumfs info $U > /dev/null
       albumfs space recovery-key --password-file $P $U | grep -q -- -
-      refused 11 'changes nothing' albumfs mount --password-file $P $U $W/../mnt2
-      refused 11 'changes nothing' albumfs check --repair --password-file $P $U
-      refused 11 'changes nothing' albumfs chaff add $U 10M
-      refused 11 'changes nothing' albumfs space add --password-file $P $U
-      refused 11 'changes nothing' albumfs space add-key --password-file $P --new-password-file $P $U
-      refused 11 'changes nothing' albumfs space destroy --yes --password-file $P $U
+      refused 11 'only a mount and a repair change it' albumfs chaff add $U 10M
+      refused 11 'only a mount and a repair change it' albumfs space add --password-file $P $U
+      refused 11 'only a mount and a repair change it' albumfs space add-key --password-file $P --new-password-file $P $U
+      refused 11 'only a mount and a repair change it' albumfs space destroy --yes --password-file $P $U
       refused 12 'password' albumfs check --password-command 'echo wrong' $U
       refused 6 'not a store' albumfs mount --read-only --password-file $P ${U%/*}/none $W/../mnt2
       # Damage in the store goes into the copy, and is found there.

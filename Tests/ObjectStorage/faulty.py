@@ -1,6 +1,6 @@
 """A network between a client and an object storage that loses what it is told to.
 
-    faulty.py HOST:PORT FILE [--every-third]
+    faulty.py HOST:PORT FILE [--every-third] [--ignores-conditions]
 
 Prints its port. Standard input has blocks of lines, `METHOD FAULT`, each ended by a blank line, which a line of
 output confirms. The next request of that method gets the fault. It ends with its standard input.
@@ -13,18 +13,23 @@ output confirms. The next request of that method gets the fault. It ends with it
 | cut | half of the content |
 | hold | nothing, for ever; FILE gets a line |
 | pass | nothing unusual |
+
+While there is a file FILE.away, every request gets `reset`. With --ignores-conditions, a server that refuses to save
+seems to have saved.
 """
 from __future__ import annotations
 
 import http.client
 import http.server
 import itertools
+import os
 import socketserver
 import sys
 import threading
 
 UPSTREAM = sys.argv[1]
 FAULTS = itertools.cycle(["503", "lost", "reset", "cut"]) if "--every-third" in sys.argv else None
+IGNORES_CONDITIONS = "--ignores-conditions" in sys.argv
 lock = threading.Lock()
 expected: list[tuple[str, str]] = []
 count = 0
@@ -33,6 +38,8 @@ count = 0
 def fault_of(method: str) -> str | None:
     """What happens to the next request of a method."""
     global count
+    if os.path.exists(sys.argv[2] + ".away"):
+        return "reset"
     with lock:
         for place, (other, fault) in enumerate(expected):
             if other == method:
@@ -76,7 +83,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "lost":
             self.close_connection = True
             return
-        self.answer(reply.status, headers, content, is_cut=fault == "cut")
+        status = 200 if IGNORES_CONDITIONS and reply.status == 412 else reply.status
+        self.answer(status, headers, content, is_cut=fault == "cut")
 
     def answer(self, status: int, headers: dict[str, str], content: bytes, is_cut: bool = False) -> None:
         self.send_response_only(status)

@@ -121,6 +121,38 @@ import Testing
     #expect(try file.bytes(at: 0, count: 10) == Array(Self.bytes(10, 1)))
   }
 
+  /// A segment that was saved anew, or removed, is read as it is after the next listing; the rest stays in memory.
+  @Test func whatHasChangedIsReadAnewAfterTheNextListing() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    for name in [Self.first, Self.second] {
+      _ = try directory.open(name, .read).bytes(at: 1000, count: 10)
+    }
+    let changed = Self.bytes(4 * Self.mebibyte, 9)
+    try store.save(Self.first, changed, .any)
+    try store.save("segments/00/0000000000000000000000000000000c", [1], .any)
+    #expect(
+      try directory.openThere(Self.first).bytes(at: 1000, count: 10) == Array(changed[1000..<1010]))
+    let before = store.calls(.load)
+    directory.forgetListing()
+    let file = try directory.open(Self.first, .read)
+    #expect(try file.bytes(at: 1000, count: 10) == Array(changed[1000..<1010]))
+    _ = try directory.open(Self.second, .read).bytes(at: 1000, count: 10)
+    #expect(store.calls(.load) == before + 1)
+    #expect(try directory.list("segments/00").contains("0000000000000000000000000000000c"))
+    try store.remove(Self.first)
+    directory.forgetListing()
+    #expect(throws: Errno.noEntry) { try directory.open(Self.first, .read) }
+    #expect(throws: Errno.noEntry) { try directory.openThere(Self.first) }
+    // A copy under way is no store.
+    try store.save("albumfs.copying", [1], .any)
+    directory.forgetListing()
+    #expect(throws: Errno.busy) { try directory.list("segments") }
+    try store.remove("albumfs.copying")
+    #expect(try !directory.list("segments").isEmpty)
+  }
+
   @Test func nothingIsWritten() throws {
     let store = MemoryObjectStore()
     try Self.fill(store)

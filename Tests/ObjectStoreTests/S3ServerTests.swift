@@ -32,6 +32,21 @@ import Testing
     #expect(try store.stat("keys") == nil)
   }
 
+  /// While a request is tried again, it is known why; and no more when the server has replied.
+  @Test func whatKeepsARequestWaitingIsKnown() throws {
+    let server = try ObjectServer.shared()
+    let network = try FaultyNetwork(to: server)
+    let notices = Mutex([ObjectError.Hindrance?](), rank: .test)
+    var options = S3StoreOptions()
+    options.notice = { reason in notices.withLock { $0.append(reason) } }
+    let store = try server.store(
+      server.makeBucket(), authority: network.authority, options: options)
+    try network.expect(["PUT reset", "PUT 503"])
+    try store.save("keys", [1], .absent)
+    let all = notices.withLock { $0 }
+    #expect(all.first == .some(.cut) && all.contains(.status(503)) && all.last == .some(nil))
+  }
+
   /// A connection that hangs is given up, and the request is made again.
   @Test func aHangingConnectionIsGivenUp() throws {
     let server = try ObjectServer.shared()
@@ -96,6 +111,29 @@ import Testing
     #expect(try store.load("keys") == [1] && killed.withLock { $0 } == 3)
   }
 
+  /// Programs that have ended since they were used last say nothing of the server, however many they are.
+  @Test func programsThatEndedMeanwhileCostNoTime() throws {
+    let server = try ObjectServer.shared()
+    let lives = Lives()
+    let credentials = S3Credentials(
+      accessKey: ObjectServer.accessKey, secretKey: ObjectServer.secretKey, sessionToken: nil)!
+    var options = S3StoreOptions()
+    options.patience = .seconds(5)
+    options.connections = Lives.count
+    let store = S3Store(
+      S3Place("s3://\(try server.makeBucket())")!,
+      endpoint: S3Endpoint("http://\(server.authority)")!, region: "us-east-1", options: options,
+      credentials: { _ in credentials },
+      lane: { () throws(LaneFault) in try MortalLane(lives) })
+    inLanes(Lives.count, Array(0..<Lives.count)) { number in
+      do throws(ObjectError) { try store.save("segments/\(number)", [1], .any) } catch {
+        Issue.record("\(error)")
+      }
+    }
+    lives.end()
+    #expect(try store.load("segments/3") == [1])
+  }
+
   /// A program that ends in the middle of a large body is an error of that request, and no signal for this process.
   @Test func aProgramThatEndsIsAnErrorOfTheRequest() throws {
     let lane = try RemoteProcess(program: "/bin/false")
@@ -136,5 +174,41 @@ import Testing
       #expect(try store.load("keys") == Array(prefix.utf8))
       #expect(try store.listAll("").map(\.name) == ["keys"], "\(prefix)")
     }
+  }
+}
+
+/// The first programs work when there are as many as may be, and end at once.
+private final class Lives: Sendable {
+  static let count = 12
+  private let state = Monitor((made: 0, haveEnded: false), rank: .test)
+
+  func begin() {
+    state.withLock { $0.made += 1 }
+    state.notifyAll()
+  }
+
+  /// Returns false if they have ended.
+  func waitForAll() -> Bool { state.waiting { $0.made >= Lives.count ? !$0.haveEnded : nil } }
+  func end() { state.withLock { $0.haveEnded = true } }
+  var haveEnded: Bool { state.withLock { $0.haveEnded } }
+}
+
+private final class MortalLane: RemoteLane {
+  private let lives: Lives
+  private let isOfTheFirst: Bool
+  private let process: RemoteProcess
+
+  init(_ lives: Lives) throws(LaneFault) {
+    self.lives = lives
+    isOfTheFirst = !lives.haveEnded
+    process = try RemoteProcess(program: Command.builtPath("albumfs-remote"))
+    lives.begin()
+  }
+
+  func exchange(
+    _ request: RemoteRequest, _ body: [UInt8], _ isStopped: () -> Bool
+  ) throws(LaneFault) -> (RemoteReply, [UInt8]) {
+    if isOfTheFirst, !lives.waitForAll() { throw .broken }
+    return try process.exchange(request, body, isStopped)
   }
 }

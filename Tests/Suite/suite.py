@@ -37,7 +37,7 @@ REFERENCE = 0.1
 
 # Suites that take long are jobs of their own. The others of a target are shared out among so many jobs.
 LONG = ("MountTests.FullDiskTests", "MountTests.KillTests", "MountTests.LivingCopyTests", "MountTests.AlbumTests",
-        "ThumbnailTests.FreshMemoryTests")
+        "MountTests.WritableBucketTests", "ThumbnailTests.FreshMemoryTests")
 SHARES = {"MountTests": 5, "GalleryTests": 3, "ThumbnailTests": 3, "CLITests": 2, "CrashTests": 1,
           "AlbumStoreTests": 1}
 

@@ -35,6 +35,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case quotaExceeded
     /// Nothing can be changed; the message says why.
     case readOnly
+    /// Everything is on the disk of this machine, and not all of it where the store lies.
+    case notSent
     /// The user may not read or write a file of the store.
     case notPermitted
     /// The disk or the operating system failed.

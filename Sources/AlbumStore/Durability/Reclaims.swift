@@ -40,13 +40,17 @@ final class Reclaims: SpacePart, Sendable {
   func whenThereIsRoom<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError)
     -> Result
   {
-    for _ in 0..<3 {
+    var attempts = 0
+    while attempts < 3 {
       do throws(StoreError) { return try body() } catch {
         if !error.isShortage { throw error }
+        let sent = sentBytes
         if health.isReadOnly || !wait() {
           room.reportShortage(error)
           throw error
         }
+        // What is sent makes room, as slowly as the network is.
+        if sentBytes == sent { attempts += 1 }
       }
     }
     do throws(StoreError) { return try body() } catch {
@@ -64,13 +68,23 @@ final class Reclaims: SpacePart, Sendable {
       return state.wanted
     }
     keeper.wake()
-    let deadline = MonotonicTime.now + Reclaims.patience
-    let hasGained = state.waiting(until: deadline) { state -> Bool? in
-      if state.isHindered > 0 { return false }
-      return state.done >= ticket ? state.hasGained : nil
+    let (deadline, sent) = (MonotonicTime.now + Reclaims.patience, sentBytes)
+    while true {
+      let look = min(deadline, .now + Reclaims.lookInterval)
+      let hasGained = state.waiting(until: look) { state -> Bool? in
+        if state.isHindered > 0 { return false }
+        return state.done >= ticket ? state.hasGained : nil
+      }
+      if let hasGained { return hasGained }
+      if sentBytes - sent >= Int64(files.segmentSize) { return true }
+      if MonotonicTime.now >= deadline { return false }
     }
-    return hasGained ?? false
   }
+
+  private static let lookInterval = Duration.seconds(1)
+
+  /// The bytes that were sent to a store that lies elsewhere.
+  private var sentBytes: Int64 { files.directory.relay?.condition.sentBytes ?? 0 }
 
   /// False if the last reclaim made no room and files have released little since.
   private var mayReclaim: Bool {

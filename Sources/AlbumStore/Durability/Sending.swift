@@ -41,7 +41,25 @@ extension Durability {
   /// is a `barrier`.
   func barrierThere() throws(StoreError) {
     try barrier()
-    try sendAll()
+    try sendForUser()
+  }
+
+  /// The barrier of a user's fsync.
+  func barrierOfUser() throws(StoreError) {
+    if options.syncsThere { try barrierThere() } else { try barrier() }
+  }
+
+  /// Sends what is on this machine. Throws `.notSent` if that is possible later, or by the next mount here.
+  func sendForUser() throws(StoreError) {
+    do throws(StoreError) { try sendAll() } catch {
+      if health.isReadOnly { throw error }
+      let reason = relay?.condition.problem ?? error.message
+      throw StoreError(
+        .notSent,
+        "what was written last is on the disk of this machine, and not in the object storage yet (\(reason)); "
+          + "albumfs sends it as soon as it can, or when the space is mounted on this machine again",
+        path: error.path, cause: error.cause)
+    }
   }
 
   /// nil: the store lies here.
@@ -49,7 +67,7 @@ extension Durability {
     guard let condition = relay?.condition, !options.readOnly else { return nil }
     return SendingStatus(
       until: sentUntil.withLock { $0 }, unsentBytes: condition.unsentBytes,
-      problem: condition.problem)
+      problem: hasUnsent ? condition.problem : nil)
   }
 
   /// Sends what is on this machine. Does nothing if the store lies here.

@@ -19,6 +19,8 @@ package struct SpaceOpenOptions: Sendable {
   package var addsChaff = false
   /// How long a mount that writes watches a session that has not ended, where its lock may not show it.
   package var watch = TestHooks.delay(.watch, .seconds(6))
+  /// A user's barrier is one where the store lies.
+  package var syncsThere = false
   /// Who watches the space's journal and compaction.
   package var trace = SpaceTrace()
   /// The precautions that the crash harness leaves out.

@@ -101,16 +101,47 @@ final class Fence: Sendable {
     begun.withLock { $0 = nil }
   }
 
+  /// The time between two looks of a watch, and that where each look is a request to a server.
+  private static let lookInterval: Int64 = 250
+  private static let lookIntervalThere: Int64 = 2000
+
   /// Watches the journal of a session that has not ended, for a mount where no lock shows whether it still
   /// works. Throws `.inUse` as soon as it goes on. A session that has something to write appends a barrier
-  /// within 5 seconds.
+  /// within 5 seconds. Where a store lies elsewhere, a session sends within 30 seconds, and its journal after
+  /// all that it had to send: its segments show before.
   func watch(for time: Duration) throws(StoreError) {
     if time == .zero { return }
+    let isElsewhere = files.directory.relay != nil
+    let before = isElsewhere ? try files.list() : nil
     let end = MonotonicTime.now + time
     repeat {
-      SystemClock.sleep(milliseconds: 250)
+      let left = max(0, (end - .now).milliseconds)
+      let pause = isElsewhere ? Fence.lookIntervalThere : Fence.lookInterval
+      SystemClock.sleep(milliseconds: UInt32(clamping: min(pause, left)))
       try requireUnchanged()
     } while MonotonicTime.now < end
+    guard let before else { return }
+    for id in try files.listAnew().own.keys where !before.contains(id) { throw goesOn }
+  }
+
+  private var goesOn: StoreError {
+    StoreError(
+      .inUse,
+      "another session writes to the space: its journal has grown since this mount read it; unmount here or "
+        + "there, and mount again")
+  }
+
+  /// True if one of these sessions made the newest fence, as recovery found it.
+  func isOf(_ sessions: Set<SegmentBirth>) -> Bool {
+    guard !sessions.isEmpty, let last = last else { return false }
+    return sessions.contains(last.session)
+  }
+
+  /// The machine of the session that made the newest fence, as recovery found it.
+  var machineBefore: String? { last?.machine }
+
+  private var last: FenceRecord? {
+    known == 0 ? nil : Fence.read(SegmentNumber(known), files)
   }
 
   /// Throws `.inUse` if a session that began later writes the space.
@@ -178,10 +209,12 @@ final class Fence: Sendable {
 
   private func takenOver(by other: FenceRecord?) -> StoreError {
     let who = other.map { "another session, on the machine \($0.machine)," } ?? "another session"
-    return StoreError(
-      .inUse,
-      "\(who) writes to the space now; the store keeps what this mount had not finished, and a repair "
-        + "brings it back", remedy: .repair)
+    let rest =
+      files.directory.relay == nil
+      ? "the store keeps what this mount had not finished, and a repair brings it back"
+      : "what this mount had not sent stays on this machine; the next mount or check here sends it, and a "
+        + "repair brings it back"
+    return StoreError(.inUse, "\(who) writes to the space now; \(rest)", remedy: .repair)
   }
 
   // MARK: Making it
@@ -284,12 +317,7 @@ final class Fence: Sendable {
 
   /// Throws `.inUse` if another session has written since recovery read the journal.
   private func requireUnchanged() throws(StoreError) {
-    if try !isUnchanged() {
-      throw StoreError(
-        .inUse,
-        "another session writes to the space: its journal has grown since this mount read it; unmount here or "
-          + "there, and mount again")
-    }
+    if try !isUnchanged() { throw goesOn }
     // In this order: the next fence goes only after this one.
     if known > 0, case .missing = try Fence.look(at: SegmentNumber(known), files) {
       try requireNewest(SegmentNumber(known + 1))

@@ -159,7 +159,7 @@ extension StorageDirectory {
     if !kind.isSnapshot { return }
     throw StoreError(
       .readOnly,
-      "the store lies in an object storage, where albumfs reads it and changes nothing; copy it into a "
+      "the store lies in an object storage, where only a mount and a repair change it; copy it into a "
         + "directory, change it there, and copy it back", remedy: .mountReadOnly)
   }
 

@@ -57,12 +57,20 @@ final class DiskRoom: Sendable {
     let needed = ((segments ?? checkpointRoom) + 1) * Int64(files.segmentSize)
     var available = try capacity().availableBytes
     if available < needed, files.settleRemovals() { available = try capacity().availableBytes }
-    if available < needed {
-      throw StoreError(
+    if available < needed { throw shortage(available) }
+  }
+
+  private func shortage(_ available: Int64) -> StoreError {
+    if files.directory.relay != nil {
+      return StoreError(
         .noSpace,
-        "the disk that holds the store is full: \(available >> 20) MiB are left, "
-          + "which albumfs keeps to be able to remove files; free some space")
+        "what waits on this machine for the object storage takes all the room that it may; there is room again "
+          + "when some of it was sent")
     }
+    return StoreError(
+      .noSpace,
+      "the disk that holds the store is full: \(available >> 20) MiB are left, "
+        + "which albumfs keeps to be able to remove files; free some space")
   }
 
   private static let knownFor = TestHooks.delay(.room, .seconds(1))

@@ -94,7 +94,7 @@ extension SegmentFiles {
   /// Lists the existing segments. Takes the births of segments from their names here, if no caller has
   /// chosen one.
   func listAnew() throws(StoreError) -> SegmentListing {
-    if listing.withLock({ $0 != nil }) { directory.relay?.forgetListing() }
+    if listing.withLock({ $0 != nil }) { directory.forgetListing() }
     let folders = try directory.segmentFolders()
     for (path, error) in folders.misplaced { recordMisplaced(path, error) }
     let found = SegmentListing(folders.names, keys: keys)

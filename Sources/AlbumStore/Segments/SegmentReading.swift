@@ -39,15 +39,14 @@ extension SegmentFiles {
 
   /// Opens a file for reading as it is where the store lies, whatever is known of it here.
   func openThere(_ path: String) throws(Errno) -> any StorageFile {
-    if let relay = directory.relay { return try relay.openThere(path) }
-    return try directory.open(path, .read)
+    try directory.openThere(path)
   }
 
   /// True if the segment exists where the store lies.
   func existsThere(_ name: SegmentName) throws(StoreError) -> Bool {
-    guard let relay = directory.relay else { return try exists(name) }
+    if directory.relay == nil, !directory.kind.isSnapshot { return try exists(name) }
     let path = SegmentPath.path(of: name)
-    do throws(Errno) { _ = try relay.openThere(path) } catch {
+    do throws(Errno) { _ = try directory.openThere(path) } catch {
       if error == .noEntry { return false }
       throw StoreError(reading: path, error)
     }

@@ -50,6 +50,7 @@ extension Failure.Kind {
       case .notEmpty: .notEmpty
       case .damaged: .damaged
       case .interrupted: .interrupted
+      case .notSent: .notSent
       case .noSpace, .quotaExceeded: .diskFull
       case .readOnly: changing ? .configurationWrite : .other
       case .misplaced where error.path?.hasPrefix("segments") ?? false: .damaged

@@ -53,11 +53,13 @@ final class BlockCache: Sendable {
   /// Forgets all parts of an object, which has another content now.
   func forget(_ name: String) {
     state.withLock { state in
-      for (key, entry) in state.entries where key.name == name && entry.bytes != nil {
+      for (key, entry) in state.entries where key.name == name {
         state.byteCount -= entry.bytes?.count ?? 0
         state.entries[key] = nil
       }
     }
+    // Whoever waits for one loads it himself.
+    state.notifyAll()
   }
 
   /// The part; nil if the caller must load it. Waits while another thread loads it.
@@ -76,6 +78,8 @@ final class BlockCache: Sendable {
 
   private func keep(_ bytes: [UInt8], _ key: Key) {
     state.withLock { state in
+      // It was forgotten while it was loaded.
+      if state.entries[key] == nil { return }
       state.byteCount += bytes.count - (state.entries[key]?.bytes?.count ?? 0)
       state.entries[key]?.bytes = bytes
       while state.byteCount > limit, let oldest = oldest(of: state), oldest != key {

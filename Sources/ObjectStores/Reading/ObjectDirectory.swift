@@ -1,13 +1,19 @@
 internal import AlbumModel
 package import Posix
 
-/// A store behind an `ObjectStore`, for reading: as it was when it was listed. Lists it once, in several
+/// A store behind an `ObjectStore`, for reading: as it was when it was listed last. Lists it in several
 /// lanes, and loads parts of segments as they are needed. What it keeps is in memory, and goes with the
 /// process.
 package final class ObjectDirectory: StorageDirectory {
+  fileprivate struct Segment: Equatable {
+    var size: Int64
+    /// nil: this process has saved it.
+    var version: ObjectVersion?
+  }
+
   fileprivate struct Listing {
-    /// The sizes of the segments by their folders.
-    var folders: [String: [String: Int64]] = [:]
+    /// The segments by their folders.
+    var folders: [String: [String: Segment]] = [:]
     var byteCount: Int64 = 0
     var count: Int64 = 0
   }
@@ -15,6 +21,8 @@ package final class ObjectDirectory: StorageDirectory {
   private let store: any ObjectStore
   private let cache = BlockCache(limit: cacheLimit)
   private let listing = Mutex<Listing?>(nil, rank: .leaf)
+  /// The listing before. Parts of what has changed since are not in the cache any more.
+  private let former = Mutex<Listing?>(nil, rank: .leaf)
 
   /// A thumbnail and its neighbours, or a fifth of a photo.
   private static let blockSize: Int64 = 1 << 20
@@ -23,7 +31,7 @@ package final class ObjectDirectory: StorageDirectory {
   /// A mount reads the first cell of many segments, its seal, and nothing else of most of them.
   private static let cell = 256
   private static let cacheLimit = 96 << 20
-  private static let root = "segments"
+  fileprivate static let root = "segments"
 
   package let kind = StorageKind(name: "s3", sharing: .snapshot)
 
@@ -35,10 +43,10 @@ package final class ObjectDirectory: StorageDirectory {
     if access != .read { throw .readOnly }
     let parts = path.split(separator: "/")
     if parts.count == 3, parts[0] == ObjectDirectory.root {
-      guard let size = try listed().folders[String(parts[1])]?[String(parts[2])] else {
+      guard let found = try listed().folders[String(parts[1])]?[String(parts[2])] else {
         throw .noEntry
       }
-      return ObjectFile(self, path, size)
+      return ObjectFile(self, path, found.size)
     }
     return ObjectFile(self, path, try errno { () throws(ObjectError) in try loadSmall(path) })
   }
@@ -54,12 +62,29 @@ package final class ObjectDirectory: StorageDirectory {
     cache.forget(path)
     let parts = path.split(separator: "/").map(String.init)
     listing.withLock { listing in
-      if parts.count == 3 { listing?.folders[parts[1], default: [:]][parts[2]] = size }
+      if parts.count == 3 { listing?.record(parts[1], parts[2], size) }
     }
   }
 
-  /// Lists the store anew when it is looked at next.
-  func forgetListing() { listing.withLock { $0 = nil } }
+  /// The bytes of all segments that are listed.
+  func listedBytes() throws(Errno) -> Int64 { try listed().byteCount }
+
+  package func forgetListing() {
+    let known = listing.withLock { listing in
+      defer { listing = nil }
+      return listing
+    }
+    if let known { former.withLock { $0 = known } }
+  }
+
+  package func openThere(_ path: String) throws(Errno) -> any StorageFile {
+    guard let facts = try errno({ () throws(ObjectError) in try store.stat(path) }) else {
+      throw .noEntry
+    }
+    return FileThere(facts.size) { [self] range throws(Errno) in
+      try errno { () throws(ObjectError) in try store.load(path, range, unless: nil) }
+    }
+  }
 
   /// Loads the beginning of a file that is probably not longer, which spares a request. Returns the size.
   private func loadSmall(_ path: String) throws(ObjectError) -> Int64 {
@@ -94,11 +119,23 @@ package final class ObjectDirectory: StorageDirectory {
 
   private func listed() throws(Errno) -> Listing {
     if let known = listing.withLock({ $0 }) { return known }
+    let before = former.withLock { $0 }
+    if before != nil { try requireFinished() }
     let found = try listAnew()
+    if let before {
+      for path in found.changed(since: before) { cache.forget(path) }
+      former.withLock { $0 = nil }
+    }
     return listing.withLock { listing in
       listing = listing ?? found
       return listing ?? found
     }
+  }
+
+  /// A store that is copied anew is none until the copy is complete.
+  private func requireFinished() throws(Errno) {
+    let isUnfinished = try errno { () throws(ObjectError) in try StoreTransfer.isUnfinished(store) }
+    if isUnfinished { throw .busy }
   }
 
   /// One listing for each first digit of the folders.
@@ -191,11 +228,29 @@ package final class ObjectDirectory: StorageDirectory {
 
 extension ObjectDirectory.Listing {
   fileprivate mutating func add(_ object: ListedObject) {
-    let parts = object.name.split(separator: "/")
+    let parts = object.name.split(separator: "/").map(String.init)
     if parts.count != 3 { return }
-    folders[String(parts[1]), default: [:]][String(parts[2])] = object.size
-    byteCount = byteCount.saturatingAdd(object.size)
-    count += 1
+    record(parts[1], parts[2], object.size)
+    folders[parts[1]]?[parts[2]]?.version = object.version
+  }
+
+  /// The segments of an earlier listing that are not the same now, or not there.
+  fileprivate func changed(since former: ObjectDirectory.Listing) -> [String] {
+    var paths: [String] = []
+    for (folder, segments) in former.folders {
+      for (name, segment) in segments where folders[folder]?[name] != segment {
+        paths.append("\(ObjectDirectory.root)/\(folder)/\(name)")
+      }
+    }
+    return paths
+  }
+
+  /// nil: it is not there any more.
+  fileprivate mutating func record(_ folder: String, _ name: String, _ size: Int64?) {
+    let former = folders[folder]?[name]?.size
+    folders[folder, default: [:]][name] = size.map { ObjectDirectory.Segment(size: $0) }
+    byteCount = byteCount.saturatingAdd(size ?? 0).saturatingSubtract(former ?? 0)
+    count += (size == nil ? 0 : 1) - (former == nil ? 0 : 1)
   }
 }
 

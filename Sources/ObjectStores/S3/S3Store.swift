@@ -12,6 +12,8 @@ package struct S3StoreOptions: Sendable {
   package var stallSeconds = 15
   /// True once the caller wants to stop.
   package var isStopped: @Sendable () -> Bool = { false }
+  /// Receives why an attempt failed that is made again, and nil when the server replies.
+  package var notice: @Sendable (ObjectError.Hindrance?) -> Void = { _ in }
   /// The clock of this machine, in seconds since 1970.
   package var clock: @Sendable () -> Int64 = { SystemClock.wall().seconds }
 
@@ -249,7 +251,7 @@ package final class S3Store: ObjectStore {
     var isRepeated: Bool
   }
 
-  private static let pauses: ClosedRange<Duration> = .milliseconds(100) ... .seconds(30)
+  private static let pauses: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
 
   private func attempt(_ command: RemoteCommand, _ body: [UInt8]) throws(ObjectError) -> Outcome {
     let end = MonotonicTime.now + options.patience
@@ -257,9 +259,11 @@ package final class S3Store: ObjectStore {
     var (isRepeated, hasSetClock, hasRenewed) = (false, false, false)
     while true {
       let hindrance: ObjectError.Hindrance
-      if let (reply, content) = try exchange(command, body) {
+      var wasIdle = false
+      if let (reply, content) = try exchange(command, body, &wasIdle) {
         switch S3Verdict(reply, command) {
         case .final:
+          options.notice(nil)
           return Outcome(
             reply: reply, body: content, isRepeated: isRepeated || reply.mayBeRepeated)
         case .error(let error): throw error
@@ -278,9 +282,14 @@ package final class S3Store: ObjectStore {
           hindrance = .cut
         case .again(let reason): hindrance = reason
         }
+      } else if wasIdle {
+        // Its program may have ended long ago, which says nothing of the server. There are not many of them.
+        isRepeated = true
+        continue
       } else {
         hindrance = .cut
       }
+      options.notice(hindrance)
       if MonotonicTime.now + pause > end { throw .unreachable(hindrance) }
       isRepeated = true
       try wait(pause * Double.random(in: 0.5...1))
@@ -288,14 +297,15 @@ package final class S3Store: ObjectStore {
     }
   }
 
-  /// nil if the lane broke.
+  /// nil if the lane broke. `wasIdle`: it was made for an earlier request.
   private func exchange(
-    _ command: RemoteCommand, _ body: [UInt8]
+    _ command: RemoteCommand, _ body: [UInt8], _ wasIdle: inout Bool
   ) throws(ObjectError) -> (RemoteReply, [UInt8])? {
     let (credentials, generation) = try currentCredentials()
     let time = options.clock() + state.withLock { $0.skew }
     do throws(LaneFault) {
       return try lanes.use(generation) { (lane, known) throws(LaneFault) in
+        wasIdle = known != nil
         if known != generation {
           let begin = RemoteRequest(.begin(server, credentials), time: time)
           _ = try lane.exchange(begin, [], options.isStopped)

@@ -1,3 +1,4 @@
+internal import AlbumModel
 internal import AlbumSecrets
 package import Posix
 
@@ -101,7 +102,20 @@ extension StagedDirectory: StorageRelay {
   }
 
   package var condition: RelayState {
-    RelayState(unsentBytes: byteCounts.unsent, problem: state.withLock { $0.problem })
+    let unsent = byteCounts.unsent
+    let now = hindrance().map { words(.unreachable($0)) }
+    return state.withLock {
+      RelayState(unsentBytes: unsent, sentBytes: $0.sentBytes, problem: $0.problem ?? now)
+    }
+  }
+
+  package var storedBytes: Int64 {
+    get throws(Errno) {
+      let new = state.withLock { state in
+        state.entries.values.reduce(into: Int64(0)) { $0 += $1.version == nil ? $1.byteCount : 0 }
+      }
+      return try far.listedBytes().saturatingAdd(new)
+    }
   }
 
   package var unsentRemovals: [String] { state.withLock { $0.removed } }
@@ -205,6 +219,7 @@ extension StagedDirectory: StorageRelay {
     far.record(path, Int64(content.bytes.count))
     state.withLock { state in
       state.problem = nil
+      state.sentBytes += Int64(content.bytes.count)
       if state.entries[path] == nil { return }
       state.entries[path]?.version = version
       if content.writes >= 0 { state.entries[path]?.sent = content.writes }
@@ -239,7 +254,9 @@ extension StagedDirectory: StorageRelay {
   package func openThere(_ path: String) throws(Errno) -> any StorageFile {
     let facts = try telling { () throws(ObjectError) in try store.stat(path) }
     guard let facts else { throw .noEntry }
-    return FileThere(self, path, facts.size)
+    return FileThere(facts.size) { [self] range throws(Errno) in
+      try telling { () throws(ObjectError) in try store.load(path, range, unless: nil) }
+    }
   }
 
   package func forgetListing() { far.forgetListing() }

@@ -43,6 +43,7 @@ package final class StagedDirectory: StorageDirectory {
     var removed: [String] = []
     /// What to send first, and the file that has it.
     var announced: [(path: String, kept: String)] = []
+    var sentBytes: Int64 = 0
     var problem: String?
   }
 
@@ -55,6 +56,8 @@ package final class StagedDirectory: StorageDirectory {
   private let waiting: Outages
   /// Describes an error for a person.
   let words: @Sendable (ObjectError) -> String
+  /// Why the server does not reply at the moment; nil if it does.
+  let hindrance: @Sendable () -> ObjectError.Hindrance?
 
   package let kind = StorageKind(name: "s3", sharing: .network)
   package var outages: Outages? { waiting }
@@ -69,9 +72,11 @@ package final class StagedDirectory: StorageDirectory {
   package init(
     _ store: any ObjectStore, staging: any StorageDirectory, limit: Int64,
     tell: @escaping @Sendable (Outage?) -> Void = { _ in },
-    words: @escaping @Sendable (ObjectError) -> String = { "\($0)" }
+    words: @escaping @Sendable (ObjectError) -> String = { "\($0)" },
+    hindrance: @escaping @Sendable () -> ObjectError.Hindrance? = { nil }
   ) {
     self.words = words
+    self.hindrance = hindrance
     self.store = store
     self.staging = staging
     self.limit = limit
@@ -220,10 +225,16 @@ package final class StagedDirectory: StorageDirectory {
     }
   }
 
-  /// Drops files that are there as well, the oldest first, while the staging has more than it may.
+  /// Room that the disk of the staging keeps for others.
+  private static let spareRoom: Int64 = 256 << 20
+
+  /// Drops files that are there as well, the oldest first, while the staging has more than it may, or its
+  /// disk is nearly full.
   func makeRoom() {
     let (unsent, sent) = byteCounts
-    var excess = unsent + sent - limit / 2
+    let left = (try? staging.capacity().availableBytes) ?? .max
+    var excess = max(
+      unsent + sent - limit / 2, StagedDirectory.spareRoom.saturatingSubtract(left))
     for path in state.withLock({ $0.order }) where excess > 0 { excess -= drop(path) }
   }
 

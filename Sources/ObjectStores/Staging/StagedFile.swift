@@ -78,21 +78,17 @@ final class StagedFile: StorageFile {
 
 /// A file as it is there at each read.
 final class FileThere: StorageFile {
-  private let directory: StagedDirectory
-  private let path: String
-  private let byteCount: Int64
+  typealias Load = @Sendable (Range<Int64>) throws(Errno) -> LoadedObject?
 
-  init(_ directory: StagedDirectory, _ path: String, _ byteCount: Int64) {
-    (self.directory, self.path, self.byteCount) = (directory, path, byteCount)
-  }
+  private let byteCount: Int64
+  private let load: Load
+
+  init(_ byteCount: Int64, load: @escaping Load) { (self.byteCount, self.load) = (byteCount, load) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
     let wanted = offset..<max(offset, min(byteCount, offset + Int64(buffer.count)))
     if wanted.isEmpty { return 0 }
-    let loaded = try directory.telling { () throws(ObjectError) in
-      try directory.store.load(path, wanted, unless: nil)
-    }
-    guard let bytes = loaded?.bytes.prefix(buffer.count) else { throw .io }
+    guard let bytes = try load(wanted)?.bytes.prefix(buffer.count) else { throw .io }
     unsafe buffer.copyBytes(from: bytes)
     return bytes.count
   }

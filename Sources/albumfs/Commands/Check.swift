@@ -42,7 +42,7 @@ struct Check: RecoveryKeyCommand {
 
   func run() throws {
     ProcessSetup.protectMemory()
-    let opened = try StoreCommands.open(store)
+    let opened = repair ? try RemoteStores.openToRepair(store) : try StoreCommands.open(store)
     let keys = try unlock(opened)
     let bar = ProgressBar("Checking", isShown: !output.quiet && !json)
     Interruption.collect()

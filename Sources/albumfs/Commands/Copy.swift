@@ -77,7 +77,7 @@ struct Copy: ParsableCommand {
       report = try StoreTransfer(from: source, to: room, options).run()
     } catch {
       bar.clear()
-      throw failure(error, source.place, room.place)
+      throw Failure(error, from: source.place, to: room.place)
     }
     bar.clear()
     show(report)
@@ -111,33 +111,5 @@ struct Copy: ParsableCommand {
     if report.removed > 0 { parts.append("\(report.removed) removed") }
     output.say(parts.joined(separator: ", ") + ".")
     output.detail("\(counted(report.readBack, "file")) read back and compared.")
-  }
-
-  private func failure(_ error: StoreTransferError, _ source: String, _ target: String) -> Failure {
-    switch error {
-    case .noStore: Failure(.storeMissing, "\(source) holds no store.")
-    case .unfinishedSource:
-      Failure(
-        .storeMissing,
-        "\(source) is a copy that is not complete: the copy into it was interrupted. Run that first."
-      )
-    case .occupied:
-      Failure(.notEmpty, "\(target) is not empty and holds no copy of this store.")
-    case .otherStore: Failure(.notEmpty, "\(target) holds another store.")
-    case .copied:
-      Failure(
-        .notEmpty, "\(target) holds a copy of this store. To make it the same again, use --update.")
-    case .inUse:
-      Failure(.storeInUse, "\(target) is mounted, or another command copies into it.")
-    case .differs(let name):
-      Failure(
-        .damaged,
-        "\(name) in \(target) is not what was copied. Run the same command again: it copies that file again."
-      )
-    case .stopped:
-      Failure(.interrupted, "Interrupted. Run the same command again: it continues where it was.")
-    case .source(let name, let error): Failure(error, name, of: source)
-    case .target(let name, let error): Failure(error, name, of: target)
-    }
   }
 }

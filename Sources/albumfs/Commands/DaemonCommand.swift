@@ -23,7 +23,7 @@ struct DaemonCommand: ParsableCommand {
     if !isInAutomount { _ = setsid() }
     let daemon = AlbumDaemon(
       order.options, log: DaemonLog(.systemLog, mountPoint: order.options.mountPoint),
-      openStore: { store throws(Failure) in try RemoteStores.open(store) }
+      openStore: RemoteStores.openForMount
     ) { warnings in
       if isInAutomount { _ = setsid() }
       return channel.answer(.ready(warnings: warnings))

@@ -5,6 +5,7 @@ import ArgumentParser
 import ControlProtocol
 import Daemon
 import Glibc
+import ObjectStores
 import Posix
 
 struct Init: PasswordCommand {
@@ -12,15 +13,17 @@ struct Init: PasswordCommand {
     abstract: "Make a store and its first space.",
     discussion: """
       Creates the directory if it is missing; an existing one must be empty, or hold what an interrupted \
-      init left, which goes. Asks twice for the password of \
+      init left, which goes. A bucket must exist, and hold nothing below the prefix; an interrupted init \
+      continues there when you run it again. Asks twice for the password of \
       the first space. Without its password or its recovery key nobody can read a space: write the key down \
       (`albumfs space recovery-key`).
 
         albumfs init ~/Album.store
         albumfs init /media/disk/Album.store --chaff 2G
+        albumfs init s3://photos/album
       """)
 
-  @Argument(help: "The directory to create.", completion: .directory)
+  @Argument(help: "The directory to create, or s3://bucket/prefix.", completion: .directory)
   var store: String
 
   @Option(
@@ -59,7 +62,11 @@ struct Init: PasswordCommand {
 
   func run() throws {
     ProcessSetup.protectMemory()
-    _ = try make()
+    if case .bucket(let place) = try StorePlace(store) {
+      try make(in: place)
+    } else {
+      _ = try make()
+    }
     let word = UserConfiguration.shellWord(store)
     output.say(
       """
@@ -69,9 +76,25 @@ struct Init: PasswordCommand {
       """)
   }
 
+  /// Makes the store on this machine, and brings it into the bucket.
+  private func make(in place: S3Place) throws {
+    let room = try RemoteRoom(place)
+    if room.isBegun {
+      Terminal.complain(
+        "going on with the store that an interrupted init has made for \(place); its password is the one that "
+          + "was typed then")
+    } else {
+      try room.requireEmpty()
+      _ = try make(at: room.path)
+    }
+    try room.send(output)
+  }
+
   /// Makes the store; returns the password of its space.
-  func make() throws -> SecretBytes {
-    let room = try StoreRoom.find(MountPath.resolve(store))
+  func make() throws -> SecretBytes { try make(at: MountPath.resolve(store)) }
+
+  private func make(at path: String) throws -> SecretBytes {
+    let room = try StoreRoom.find(path)
     var options = StoreOptions()
     let secret = try password.askForNew("New password: ", salt: options.securityKeySalt)
     options.cost = kdf.cost

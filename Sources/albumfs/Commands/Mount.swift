@@ -18,10 +18,11 @@ struct Mount: RecoveryKeyCommand {
         albumfs mount
         albumfs mount ~/Album.store ~/Album
         albumfs mount ~/Album.store ~/Album --password-command 'pass album'
+        albumfs mount s3://photos/album ~/Album
       """)
 
   @Argument(
-    help: "The store's directory; with --read-only also s3://bucket/prefix.", completion: .directory
+    help: "The store's directory, or s3://bucket/prefix.", completion: .directory
   )
   var store: String?
 
@@ -104,6 +105,29 @@ struct Mount: RecoveryKeyCommand {
       """)
   var remember = false
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      What fsync means on a store in an object storage: on the disk of this machine (local, the default), or \
+      in the object storage (remote). sync and umount always mean the second.
+      """, valueName: "where"))
+  var durability: LaunchOptions.Durability?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      The directory for what an object storage does not have yet, on a disk of this machine. By default it \
+      is in ~/.local/state/albumfs, or $XDG_STATE_HOME/albumfs.
+      """, valueName: "path"), completion: .directory)
+  var staging: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      How much may wait there: then writing waits until some of it was sent. From 256M; the default is 4G.
+      """, valueName: "size"))
+  var stagingSize: SizeArgument?
+
   @Flag(
     help: ArgumentHelp(
       "For tests: implicit entries do not look at the caller's system call.",
@@ -118,6 +142,9 @@ struct Mount: RecoveryKeyCommand {
   func validate() throws {
     if let grace, !(0...31_536_000).contains(grace) {
       throw ValidationError("--grace takes seconds, from 0 to a year.")
+    }
+    if let stagingSize, stagingSize.bytes < StagingPlace.leastBytes {
+      throw ValidationError("--staging-size takes 256M or more.")
     }
     if watch.namesGoToTheSystemLog, !foreground {
       throw ValidationError(
@@ -150,6 +177,9 @@ struct Mount: RecoveryKeyCommand {
     all.grace = grace ?? settings.grace
     all.idle = idle ?? settings.idle
     all.remember = remember || settings.remember
+    all.durability = durability ?? settings.durability
+    all.staging = staging ?? settings.staging
+    all.stagingSize = stagingSize ?? settings.stagingSize
     if !password.isGiven, !secret.recoveryKey { all.password = settings.password }
     return all
   }
@@ -207,13 +237,18 @@ struct Mount: RecoveryKeyCommand {
       secretKind: secret.recoveryKey ? .recoveryKey : .password,
       thumbnailer: Thumbnailer.find(thumbnailer),
       inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace ?? 900,
-      remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)
+      remembersIn: remember ? try StateDirectory.make(for: "--remember") : nil,
+      verbose: output.verbose)
     launch.coversFiles = coversFiles
     launch.snapshot = at?.name
     launch.videoThumbnailer = Thumbnailer.find(videoThumbnailer, "albumfs-video-thumbnailer")
     launch.marksVideos = !noVideoMark
     launch.idleSeconds = idle?.seconds
     launch.trace = watch.options
+    launch.durability = durability
+    launch.staging = staging.map(MountPath.resolve)
+    launch.stagingBytes = stagingSize?.bytes
+    try RemoteStores.requireRemote(launch)
     // Leaves nothing behind if the user types no password.
     let bare = try BareDirectory(plan.mountPoint, isConfigured: plan.isConfigured)
     defer { bare.isLeft() }
@@ -255,7 +290,7 @@ struct Mount: RecoveryKeyCommand {
     let isQuiet = output.quiet
     let daemon = AlbumDaemon(
       launch, log: DaemonLog(.standardError, mountPoint: launch.mountPoint),
-      openStore: { store throws(Failure) in try RemoteStores.open(store) }
+      openStore: RemoteStores.openForMount
     ) { warnings in
       bare.isCovered()
       for warning in warnings { Terminal.complain(warning) }
@@ -288,6 +323,7 @@ struct Mount: RecoveryKeyCommand {
 
 extension LaunchOptions.Transport: ExpressibleByArgument {}
 extension LaunchOptions.Owner: ExpressibleByArgument {}
+extension LaunchOptions.Durability: ExpressibleByArgument {}
 
 /// Starts the daemon: this very program with the hidden command `daemon`.
 enum DaemonProcess {

@@ -55,6 +55,7 @@ struct Status: ParsableCommand {
         + (status.lastBarrier.map {
           "everything up to \(SystemClock.localTime(seconds: Int64(saturating: $0)))"
         } ?? "nothing new"))
+    if let remote = status.remote { lines.append("Remote:      \(Status.text(remote))") }
     lines.append(
       "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
     if let following = status.following {
@@ -88,6 +89,16 @@ struct Status: ParsableCommand {
       lines += status.messages.map { "Message:     \($0)" }
     }
     return lines.joined(separator: "\n")
+  }
+
+  private static func text(_ remote: MountStatus.Remote) -> String {
+    let until = remote.until.map {
+      "everything up to \(SystemClock.localTime(seconds: Int64(saturating: $0)))"
+    }
+    let left = remote.unsentBytes > 0 ? "\(SizeArgument.readable(remote.unsentBytes)) to go" : nil
+    let known = [until, left].compactMap { $0 }
+    return (known.isEmpty ? "nothing new" : known.joined(separator: ", "))
+      + (remote.problem.map { "; sending fails: \($0)" } ?? "")
   }
 
   private static func contents(_ status: MountStatus) -> String {

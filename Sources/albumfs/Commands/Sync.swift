@@ -6,7 +6,8 @@ struct Sync: ParsableCommand {
     abstract: "Wait until everything is on disk and all thumbnails are made.",
     discussion: """
       Returns when everything that was closed before the call is on disk and its thumbnails are made (or \
-      have failed; `albumfs status` says which and why).
+      have failed; `albumfs status` says which and why). For a store in an object storage it returns when \
+      all of that is there.
 
         cp ~/Pictures/*.jpg ~/Album/Trip/Photo/ && albumfs sync ~/Album
       """)
@@ -27,7 +28,7 @@ struct Sync: ParsableCommand {
   func run() throws {
     let client = try mount.connect()
     let reply = try client.ask(.sync(timeoutSeconds: timeout)) { pending in
-      if !output.quiet { Terminal.transient("\(counted(pending, "photo")) to go") }
+      if !output.quiet, pending > 0 { Terminal.transient("\(counted(pending, "photo")) to go") }
     }
     if !output.quiet { Terminal.transient("") }
     for note in try reply.done().notes { output.say(note) }

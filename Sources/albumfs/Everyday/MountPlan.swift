@@ -1,5 +1,6 @@
 import ControlProtocol
 import Glibc
+import ObjectStores
 import Posix
 
 /// Decides what `albumfs mount` mounts and where, from its arguments, the user's settings, and questions on
@@ -52,7 +53,7 @@ struct MountPlan {
     self.mountPoint =
       point ?? MountPlan.askForPath("Where to mount it", MountPlan.usualPoint(for: self.store))
     options = entry?.options ?? []
-    if chosen == nil, !PathCalls.exists(self.store) {
+    if chosen == nil, !self.store.hasPrefix(S3Place.scheme), !PathCalls.exists(self.store) {
       let shown = UserConfiguration.abbreviated(self.store)
       isStoreToBeMade = Terminal.agrees("There is no \(shown). Make it?")
       if !isStoreToBeMade {

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlProtocol
 import Daemon
 import Glibc
+import ObjectStores
 import Posix
 
 /// The user's own settings: which stores `albumfs mount` mounts where, and how. A file of lines `name =
@@ -156,7 +157,9 @@ struct UserConfiguration {
   /// An absolute path of a value, which may begin with `~/`.
   private static func place(_ value: String, _ name: String) throws(Failure) -> String {
     let path = expanded(value)
-    if path.hasPrefix("/") { return MountPath.resolve(path) }
+    if path.hasPrefix("/") || name == "store" && path.hasPrefix(S3Place.scheme) {
+      return MountPath.resolve(path)
+    }
     throw Failure(.usage, "\(name) takes a path that begins with / or ~/, not \"\(value)\".")
   }
 

@@ -20,7 +20,48 @@ extension Failure {
   }
 }
 
+extension Failure {
+  /// Why a store was not copied.
+  init(_ error: StoreTransferError, from source: String, to target: String) {
+    self =
+      switch error {
+      case .noStore: Failure(.storeMissing, "\(source) holds no store.")
+      case .unfinishedSource:
+        Failure(
+          .storeMissing,
+          "\(source) is a copy that is not complete: the copy into it was interrupted. Run that first."
+        )
+      case .occupied:
+        Failure(.notEmpty, "\(target) is not empty and holds no copy of this store.")
+      case .otherStore: Failure(.notEmpty, "\(target) holds another store.")
+      case .copied:
+        Failure(
+          .notEmpty,
+          "\(target) holds a copy of this store. To make it the same again, use --update.")
+      case .inUse:
+        Failure(.storeInUse, "\(target) is mounted, or another command copies into it.")
+      case .differs(let name):
+        Failure(
+          .damaged,
+          "\(name) in \(target) is not what was copied. Run the same command again: it copies that file again."
+        )
+      case .stopped:
+        Failure(.interrupted, "Interrupted. Run the same command again: it continues where it was.")
+      case .source(let name, let error): Failure(error, name, of: source)
+      case .target(let name, let error): Failure(error, name, of: target)
+      }
+  }
+}
+
 extension ObjectError {
+  /// The reason as a part of a sentence, without what a command would advise.
+  var phrase: String {
+    var words: String
+    if case .unreachable(let hindrance) = self { words = hindrance.reason } else { words = reason }
+    if words.hasSuffix(".") { words.removeLast() }
+    return words
+  }
+
   fileprivate var reason: String {
     switch self {
     case .absent: "it is not there."

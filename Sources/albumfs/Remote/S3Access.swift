@@ -53,7 +53,8 @@ struct S3Options: ParsableArguments {
 
   /// The store behind an address.
   func store(
-    _ place: S3Place, _ isStopped: @escaping @Sendable () -> Bool
+    _ place: S3Place, _ isStopped: @escaping @Sendable () -> Bool,
+    notice: @escaping @Sendable (ObjectError.Hindrance?) -> Void = { _ in }
   ) throws(Failure) -> S3Store {
     let access = try S3Access(self)
     let endpoint = try access.endpoint(allowingHTTP: allowHTTP)
@@ -61,6 +62,7 @@ struct S3Options: ParsableArguments {
     var options = S3StoreOptions()
     options.connections = connections
     options.isStopped = isStopped
+    options.notice = notice
     return S3Store(
       place, endpoint: endpoint, region: access.region, options: options,
       credentials: { _ throws(ObjectError) in try access.credentials() },
