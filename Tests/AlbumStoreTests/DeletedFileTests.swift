@@ -272,6 +272,29 @@ struct DeletedFileTests {
     #expect(try run.check().findings.filter { $0.severity == .damage } == [])
   }
 
+  /// A program overwrote a file that it had removed before, so the file's former version is younger than the
+  /// removal. The file waits for the version, and nothing else waits for the file.
+  @Test func aFullDiskEndsAFileAfterAYoungerVersionOfIt() throws {
+    let space = try open()
+    for name in ["a", "b"] { try space.write([1, 2, 3], to: name) }
+    space.delete("a")
+    let inode = space.deletedInodes[0]
+    space.read { $0.references.take(inode) }
+    time.pass(.days(1))
+    space.delete("b")
+    let moment = space.removalMoment(.now)
+    space.change { catalog in
+      let isKept = catalog.index(of: inode).map { catalog.keepVersion(of: $0, at: moment) }
+      #expect(isKept == true)
+    }
+    _ = space.read { $0.references }.giveBack(inode)
+    time.pass(.days(8))
+    while try space.compactor.discardOldestDeleted(atLeast: 1) {}
+    #expect(space.deletedNames == [])
+    #expect(space.read { $0.inodeCount } == 1)
+    try space.close()
+  }
+
   // MARK: For good
 
   /// A purge takes the former versions of a file with it, and an expiry takes them first.

@@ -87,15 +87,23 @@ extension Compactor {
   func discardOldestDeleted(atLeast bytes: Int64) throws(StoreError) -> Bool {
     if durability.keepsEverything { return false }
     var found: [(ended: StoreTime, order: Int, inode: InodeNumber, byteCount: Int64)] = []
-    // How many former versions a file has, and how many of them go before it.
+    // How many former versions a file has, how many of them go before it, and when the last of these ended: a
+    // program may overwrite a file that it has removed.
     var (versions, going) = ([InodeNumber: UInt32](), [InodeNumber: UInt32]())
+    var last: [InodeNumber: StoreTime] = [:]
     forEachGivenUp { index, place, catalog in
       let (order, number) = (place.reason == .overwritten ? 0 : 1, catalog.state(index).number)
-      if order == 0 { going[place.directory, default: 0] += 1 }
+      if order == 0 {
+        going[place.directory, default: 0] += 1
+        last[place.directory] = max(last[place.directory] ?? place.ended, place.ended)
+      }
       if order == 1 { versions[number] = catalog.formerCounts[index] }
       found.append((place.ended, order, number, catalog.allocated(index)))
     }
     found.removeAll { $0.order == 1 && versions[$0.inode] ?? 0 > going[$0.inode] ?? 0 }
+    for place in found.indices where found[place].order == 1 {
+      found[place].ended = max(found[place].ended, last[found[place].inode] ?? found[place].ended)
+    }
     found.sort { ($0.ended, $0.order, $0.inode) < ($1.ended, $1.order, $1.inode) }
     var sum: Int64 = 0
     let oldest = found.prefix { file in
