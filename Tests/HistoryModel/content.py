@@ -13,6 +13,7 @@ class Content:
         self.payload, self.reserved, self.session, self.was_full = 0, 2, 1, False
         self.catalog.recorded = 1
         self.frames, self.committed, self.barrier, self.under = [], {}, 0, None
+        self.sliced = set()
         self.checkpoint, self.sessions = ({}, 0), {}
         self.opened, self.listing = set(), None
         self.changed = {}
