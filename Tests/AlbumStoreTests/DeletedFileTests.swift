@@ -295,6 +295,31 @@ struct DeletedFileTests {
     try space.close()
   }
 
+  /// A version came back and was overwritten, and a lost frame took its return back: then it has a version itself.
+  @Test(arguments: [true, false])
+  func aVersionWithAVersionGoesBehindIt(_ isPurged: Bool) throws {
+    let space = try open()
+    for name in ["a", "b"] { try space.write([1, 2, 3], to: name) }
+    let versions = space.keepVersions(of: "a")
+    space.delete("b")
+    time.pass(.days(8))
+    if isPurged {
+      #expect(try space.purgeDeleted([versions[0]]) == 2)
+      #expect(space.deletedNames == ["b"])
+    } else {
+      while try space.compactor.discardOldestDeleted(atLeast: 1) {}
+      #expect(space.deletedNames == [])
+    }
+    // A snapshot may still need one, but shows an empty file.
+    for version in versions {
+      let isEmpty = space.read { catalog in
+        catalog.index(of: version).map { catalog.state($0).size == 0 } ?? true
+      }
+      #expect(isEmpty)
+    }
+    try space.close()
+  }
+
   // MARK: For good
 
   /// A purge takes the former versions of a file with it, and an expiry takes them first.
@@ -528,6 +553,22 @@ extension Space {
     change { catalog in
       catalog.removeEntry(
         FileName(known: Array(name.utf8)), in: catalog.index(of: .root)!, at: moment)
+    }
+  }
+
+  /// Keeps a version of a file in the root, and one of that version. Returns both.
+  fileprivate func keepVersions(of name: String) -> [InodeNumber] {
+    let moment = removalMoment(.now)
+    return change { catalog in
+      let root = catalog.index(of: .root)!
+      var index = catalog.child(FileName(known: Array(name.utf8)), of: root)!
+      var found: [InodeNumber] = []
+      for _ in 0..<2 {
+        _ = catalog.keepVersion(of: index, at: moment)
+        index = catalog.formers.newestVersion(of: index)!
+        found.append(catalog.state(index).number)
+      }
+      return found
     }
   }
 

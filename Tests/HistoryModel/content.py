@@ -94,12 +94,14 @@ class Content:
         found = sorted((place[3], place[0] != "overwritten", n) for n, place in catalog.former.items()
                        if place[0] in ("deleted", "overwritten") and self.is_over(place[3], kept)
                        and not is_shown(n, place[3]))
-        going = {n: ended for ended, _, n in found}
-        versions = {n: [one for one in catalog.versions(n) if catalog.former[one][0] == "overwritten"] for n in going}
-        last = {n: [] if "after-versions" in self.omitted else [going.get(one, NEVER) for one in versions[n]]
-                for n in going}
-        found = sorted((max([ended] + last[n]), order, n) for ended, order, n in found
-                       if all(one in going for one in versions[n]))
+        going = {}
+        # What is a version of another has the greater number. After a lost frame, a version may have some itself.
+        for ended, _, n in sorted(found, key=lambda one: -one[2]):
+            versions = [one for one in catalog.versions(n) if catalog.former[one][0] == "overwritten"]
+            if all(one in going for one in versions):
+                last = [] if "after-versions" in self.omitted else [going[one] for one in versions]
+                going[n] = max([ended] + last)
+        found = sorted((ended, -n, n) for n, ended in going.items())
         until = found[0][0] if found else NEVER
         old = [number for number, (used, label) in catalog.points.items()
                if (not label or "label" in self.omitted) and used <= until and self.is_over(used, kept)]
