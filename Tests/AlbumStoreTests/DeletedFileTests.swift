@@ -272,6 +272,54 @@ struct DeletedFileTests {
     #expect(try run.check().findings.filter { $0.severity == .damage } == [])
   }
 
+  /// A program overwrote a file that it had removed before, so the file's former version is younger than the
+  /// removal. The file waits for the version, and nothing else waits for the file.
+  @Test func aFullDiskEndsAFileAfterAYoungerVersionOfIt() throws {
+    let space = try open()
+    for name in ["a", "b"] { try space.write([1, 2, 3], to: name) }
+    space.delete("a")
+    let inode = space.deletedInodes[0]
+    space.read { $0.references.take(inode) }
+    time.pass(.days(1))
+    space.delete("b")
+    let moment = space.removalMoment(.now)
+    space.change { catalog in
+      let isKept = catalog.index(of: inode).map { catalog.keepVersion(of: $0, at: moment) }
+      #expect(isKept == true)
+    }
+    _ = space.read { $0.references }.giveBack(inode)
+    time.pass(.days(8))
+    while try space.compactor.discardOldestDeleted(atLeast: 1) {}
+    #expect(space.deletedNames == [])
+    #expect(space.read { $0.inodeCount } == 1)
+    try space.close()
+  }
+
+  /// A version came back and was overwritten, and a lost frame took its return back: then it has a version itself.
+  @Test(arguments: [true, false])
+  func aVersionWithAVersionGoesBehindIt(_ isPurged: Bool) throws {
+    let space = try open()
+    for name in ["a", "b"] { try space.write([1, 2, 3], to: name) }
+    let versions = space.keepVersions(of: "a")
+    space.delete("b")
+    time.pass(.days(8))
+    if isPurged {
+      #expect(try space.purgeDeleted([versions[0]]) == 2)
+      #expect(space.deletedNames == ["b"])
+    } else {
+      while try space.compactor.discardOldestDeleted(atLeast: 1) {}
+      #expect(space.deletedNames == [])
+    }
+    // A snapshot may still need one, but shows an empty file.
+    for version in versions {
+      let isEmpty = space.read { catalog in
+        catalog.index(of: version).map { catalog.state($0).size == 0 } ?? true
+      }
+      #expect(isEmpty)
+    }
+    try space.close()
+  }
+
   // MARK: For good
 
   /// A purge takes the former versions of a file with it, and an expiry takes them first.
@@ -505,6 +553,22 @@ extension Space {
     change { catalog in
       catalog.removeEntry(
         FileName(known: Array(name.utf8)), in: catalog.index(of: .root)!, at: moment)
+    }
+  }
+
+  /// Keeps a version of a file in the root, and one of that version. Returns both.
+  fileprivate func keepVersions(of name: String) -> [InodeNumber] {
+    let moment = removalMoment(.now)
+    return change { catalog in
+      let root = catalog.index(of: .root)!
+      var index = catalog.child(FileName(known: Array(name.utf8)), of: root)!
+      var found: [InodeNumber] = []
+      for _ in 0..<2 {
+        _ = catalog.keepVersion(of: index, at: moment)
+        index = catalog.formers.newestVersion(of: index)!
+        found.append(catalog.state(index).number)
+      }
+      return found
     }
   }
 

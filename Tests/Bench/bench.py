@@ -185,7 +185,7 @@ def work_on_gallery(bench: Bench, options: argparse.Namespace, about: dict) -> i
 def work_on_history(bench: Bench, options: argparse.Namespace, about: dict) -> int:
     work = history.HistoryBench(bench, options)
     table = work.measure()
-    rows, is_fast = history.text(table)
+    rows, is_fast = history.text(table, work.used)
     print(rows)
     memory, is_small = history.memory_text(*work.memory_of_removal())
     print(memory)

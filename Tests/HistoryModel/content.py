@@ -1,5 +1,5 @@
 """The clocks and the segments of a space."""
-from catalog import CELLS, GUARANTEED, NEVER, Catalog, NoRoom
+from catalog import CELLS, GUARANTEED, NEVER, Broken, Catalog, NoRoom
 
 
 class Content:
@@ -13,6 +13,7 @@ class Content:
         self.payload, self.reserved, self.session, self.was_full = 0, 2, 1, False
         self.catalog.recorded = 1
         self.frames, self.committed, self.barrier, self.under = [], {}, 0, None
+        self.sliced = set()
         self.checkpoint, self.sessions = ({}, 0), {}
         self.opened, self.listing = set(), None
         self.changed = {}
@@ -82,7 +83,8 @@ class Content:
             raise NoRoom
 
     def give_up(self):
-        """Gives up the oldest deleted file that is not guaranteed, with the points up to its end."""
+        """Gives up the oldest deleted file that is not guaranteed, with the points up to its end. A file goes after
+        its versions, of which one may be younger: a program may write into a file that it has removed."""
         catalog = self.catalog
         kept = 0 if "guarantee" in self.omitted else GUARANTEED
 
@@ -92,9 +94,14 @@ class Content:
         found = sorted((place[3], place[0] != "overwritten", n) for n, place in catalog.former.items()
                        if place[0] in ("deleted", "overwritten") and self.is_over(place[3], kept)
                        and not is_shown(n, place[3]))
-        versions = [n for _, _, n in found]
-        found = [one for one in found if all(
-            n in versions for n in catalog.versions(one[2]) if catalog.former[n][0] == "overwritten")]
+        going = {}
+        # What is a version of another has the greater number. After a lost frame, a version may have some itself.
+        for ended, _, n in sorted(found, key=lambda one: -one[2]):
+            versions = [one for one in catalog.versions(n) if catalog.former[one][0] == "overwritten"]
+            if all(one in going for one in versions):
+                last = [] if "after-versions" in self.omitted else [going[one] for one in versions]
+                going[n] = max([ended] + last)
+        found = sorted((ended, -n, n) for n, ended in going.items())
         until = found[0][0] if found else NEVER
         old = [number for number, (used, label) in catalog.points.items()
                if (not label or "label" in self.omitted) and used <= until and self.is_over(used, kept)]
@@ -102,8 +109,9 @@ class Content:
             del catalog.points[number]
         if old:
             self.prune()
-        for ended, _, n in found[:1]:
-            self.discard(n)
+        for _, _, n in found[:1]:
+            if not self.discard(n):
+                raise Broken(f"P3: a full disk waits for {n}, which stays for its versions")
         return bool(old or found[:1])
 
     def uses(self):

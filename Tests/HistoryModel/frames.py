@@ -13,6 +13,9 @@ class Frames(Users):
         now = self.catalog.items(self.reserved)
         frame = {key: value for key, value in now.items() if self.committed.get(key) != value}
         frame.update({key: None for key in self.committed if key not in now})
+        # What a slice of a checkpoint has of a change, the next frame states, even if it came and went meanwhile.
+        frame.update({key: now.get(key) for key in self.sliced})
+        self.sliced = set()
         if "one-frame" in self.omitted:
             history = {key: frame.pop(key) for key in list(frame) if key[0] in "pnf"}
             self.frames += [part for part in (frame, history) if part]
@@ -37,7 +40,9 @@ class Frames(Users):
         kinds = ("pcsb", "i", "e", "f", "n")[self.under[2]]
         self.catalog.used = self.used()
         items = self.catalog.items(self.reserved)
-        self.under[1].update({key: value for key, value in items.items() if key[0] in kinds})
+        added = {key: value for key, value in items.items() if key[0] in kinds}
+        self.sliced |= {key for key, value in added.items() if self.committed.get(key) != value}
+        self.under[1].update(added)
         self.under[2] += 1
         if self.under[2] == 5:
             self.commit()
@@ -87,7 +92,7 @@ class Frames(Users):
         self.used_before, self.began = self.catalog.used + min(jump, JUMP), self.now
         self.session = self.catalog.recorded = session + 1
         self.reserved = max(self.reserved, self.catalog.next)
-        self.committed = {}
+        self.committed, self.sliced = {}, set()
         self.frames.append({key: None for key in self.replayed(until).items(1)})
         self.write_checkpoint()
 

@@ -46,6 +46,7 @@ RULES = {
     "numbers": (1, "no number is used again after a crash"),
     "use-clock": (1, "days are days of use"),
     "guarantee": (3, "a full disk does not cost what is guaranteed"),
+    "after-versions": (2405, "a full disk costs a file after its versions, of which one may be younger"),
     "session": (97, "a session without history ends all points"),
     "gap": (34, "a lost frame ends all points"),
     "whole": (1, "a former place is dropped if its content is in a segment that is gone"),

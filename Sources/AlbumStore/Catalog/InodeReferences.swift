@@ -6,9 +6,9 @@ import Posix
 /// back. References are no part of history, so to take one changes nothing that a frame states.
 package final class InodeReferences: Sendable {
   private struct State {
-    var counts: [InodeNumber: UInt32] = [:]
-    /// Inodes that the catalog keeps for their references alone.
-    var nameless: Set<InodeNumber> = []
+    var counts = PartedDictionary<InodeNumber, UInt32>()
+    /// True for inodes that the catalog keeps for their references alone.
+    var nameless = PartedDictionary<InodeNumber, Bool>()
   }
 
   /// A leaf: taken under the catalog's lock.
@@ -25,7 +25,9 @@ package final class InodeReferences: Sendable {
     state.withLock { state in
       let rest = (state.counts[inode] ?? 1) - 1
       state.counts[inode] = rest == 0 ? nil : rest
-      return rest == 0 && state.nameless.remove(inode) != nil
+      if rest > 0 || state.nameless[inode] == nil { return false }
+      state.nameless[inode] = nil
+      return true
     }
   }
 
@@ -35,7 +37,7 @@ package final class InodeReferences: Sendable {
   func keep(_ inode: InodeNumber) -> Bool {
     state.withLock { state in
       if state.counts[inode] == nil { return false }
-      state.nameless.insert(inode)
+      state.nameless[inode] = true
       return true
     }
   }

@@ -46,6 +46,35 @@ struct DeletedExpiry {
   }
 }
 
+/// A deleted file or a former version that a full disk may cost.
+private struct GivenUpFile {
+  var ended: StoreTime
+  let inode: InodeNumber
+  /// Of which it is a version.
+  let file: InodeNumber?
+  /// How many former versions it has itself. After lost frames, a version may have some, too.
+  let versions: UInt32
+  let byteCount: Int64
+
+  /// Those of which all versions go, the oldest first, but each behind its versions. One of these may be
+  /// younger: a program may overwrite a file that it has removed.
+  static func inOrder(_ files: [GivenUpFile]) -> [GivenUpFile] {
+    var (going, last) = ([InodeNumber: UInt32](), [InodeNumber: StoreTime]())
+    var found: [GivenUpFile] = []
+    // What is a version of another has the greater number.
+    for var file in files.sorted(by: { $0.inode > $1.inode })
+    where file.versions <= going[file.inode] ?? 0 {
+      file.ended = max(file.ended, last[file.inode] ?? file.ended)
+      if let whole = file.file {
+        going[whole, default: 0] += 1
+        last[whole] = max(last[whole] ?? file.ended, file.ended)
+      }
+      found.append(file)
+    }
+    return found.sorted { ($0.ended, $1.inode) < ($1.ended, $0.inode) }
+  }
+}
+
 extension Compactor {
   /// So many deleted files go under one hold of the catalog's lock.
   private static let filesPerHold = 64
@@ -86,17 +115,15 @@ extension Compactor {
   /// half of the points that need not stay. Returns false if there is nothing of both.
   func discardOldestDeleted(atLeast bytes: Int64) throws(StoreError) -> Bool {
     if durability.keepsEverything { return false }
-    var found: [(ended: StoreTime, order: Int, inode: InodeNumber, byteCount: Int64)] = []
-    // How many former versions a file has, and how many of them go before it.
-    var (versions, going) = ([InodeNumber: UInt32](), [InodeNumber: UInt32]())
+    var found: [GivenUpFile] = []
     forEachGivenUp { index, place, catalog in
-      let (order, number) = (place.reason == .overwritten ? 0 : 1, catalog.state(index).number)
-      if order == 0 { going[place.directory, default: 0] += 1 }
-      if order == 1 { versions[number] = catalog.formerCounts[index] }
-      found.append((place.ended, order, number, catalog.allocated(index)))
+      found.append(
+        GivenUpFile(
+          ended: place.ended, inode: catalog.state(index).number,
+          file: place.reason == .overwritten ? place.directory : nil,
+          versions: catalog.formerCounts[index] ?? 0, byteCount: catalog.allocated(index)))
     }
-    found.removeAll { $0.order == 1 && versions[$0.inode] ?? 0 > going[$0.inode] ?? 0 }
-    found.sort { ($0.ended, $0.order, $0.inode) < ($1.ended, $1.order, $1.inode) }
+    found = GivenUpFile.inOrder(found)
     var sum: Int64 = 0
     let oldest = found.prefix { file in
       defer { sum += file.byteCount }
@@ -131,10 +158,10 @@ extension Compactor {
   /// them. Returns how many there were.
   func purge(_ inodes: [InodeNumber]) throws(StoreError) -> Int {
     try health.requireWritable()
-    let (found, segments) = contentOfDeleted(versions(of: Set(inodes)) + inodes)
+    let (found, segments) = contentOfDeleted(withVersions(inodes))
     if found.isEmpty { return 0 }
     try purgeFromPast(Set(found))
-    _ = try discardDeleted(versionsFirst(found))
+    _ = try discardDeleted(found)
     let count = found.count
     if durability.keepsEverything { return count }
     _ = try turns.turn(waits: true) { work throws(StoreError) in
@@ -147,20 +174,16 @@ extension Compactor {
     return count
   }
 
-  private func versionsFirst(_ inodes: [InodeNumber]) -> [InodeNumber] {
-    var (versions, files) = ([InodeNumber](), [InodeNumber]())
-    var rest = inodes[...]
-    while !rest.isEmpty {
-      catalog.withLock { catalog in
-        for inode in rest.prefix(Compactor.pastPerHold) {
-          let isVersion = catalog.index(of: inode).flatMap { catalog.fileOfVersion($0) } != nil
-          if isVersion { versions.append(inode) } else { files.append(inode) }
-        }
-        catalog.extents.steps.count(min(rest.count, Compactor.pastPerHold))
-      }
-      rest = rest.dropFirst(Compactor.pastPerHold)
+  /// Some files and all their versions, each behind its versions: what is a version of another has the
+  /// greater number.
+  private func withVersions(_ files: [InodeNumber]) -> [InodeNumber] {
+    var all = Set(files)
+    var new = all
+    while !new.isEmpty {
+      new = Set(versions(of: new)).subtracting(all)
+      all.formUnion(new)
     }
-    return versions + files
+    return all.sorted(by: >)
   }
 
   /// The former versions of some files that are not among these themselves.
