@@ -40,9 +40,9 @@ final class FileContent: Sendable {
     var epoch: UInt64 = 0
     /// True if bytes were refused or discarded. The kernel's pages may still show them.
     var hasLost = false
-    /// The size and times before the first change since the first handle was opened, since the last change that
-    /// lost content, or since the file lost its last name. The kernel may send a new size or time before the
-    /// bytes. nil for an empty file.
+    /// The size and times before the first change since the first handle was opened, since the last change
+    /// that lost content, or since the file lost its last name. The kernel may send a new size or time before
+    /// the bytes. nil for an empty file.
     var former: FormerState?
     /// True if `former` is recorded.
     var isFormerKnown = false

@@ -7,8 +7,8 @@ import Posix
 // the first change since it lost its last name.
 
 extension FileContent {
-  /// Called before each change of the content or the size. A file that was empty then has nothing to lose while
-  /// its handles are open: the content is not complete before the last is closed.
+  /// Called before each change of the content or the size. A file that was empty then has nothing to lose
+  /// while its handles are open: the content is not complete before the last is closed.
   func recordFormer(_ state: inout State) {
     if state.isFormerKnown { return }
     state.isFormerKnown = true

@@ -1,8 +1,9 @@
 import NIOCore
 
 /// Closes a connection of HTTP/2 whose client does little else than update flow-control windows (RFC 9113,
-/// section 6.9): each update costs the server a look, and NIO takes those of finished streams without end. A
-/// client has to send one for about 16 KiB that it got. Used on its event loop, below NIO's handler of HTTP/2.
+/// section 6.9): each update costs the server a look, and NIO takes those of finished streams without end.
+/// Clients in use send one for some 16 KiB that they got. Used on its event loop, below NIO's handler of
+/// HTTP/2.
 final class WindowUpdateLimit: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
