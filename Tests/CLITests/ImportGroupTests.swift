@@ -77,6 +77,47 @@ final class ImportScratch: Sendable {
 
   init() throws { scratch = try ImportScratch() }
 
+  /// Wherever a move is interrupted, the next run ends as one that was not.
+  @Test(arguments: [nil, "{date}_{counter}"]) func anInterruptedMoveTearsNoGroupApart(
+    pattern: String?
+  ) throws {
+    var options = Importer.Options(isMove: true)
+    options.byDate = pattern == nil
+    options.template = try pattern.map { try NameTemplate($0) }
+    func fill(_ scratch: ImportScratch) throws {
+      for day in 1...3 {
+        let name = "IMG_2019050\(day)_121314"
+        for ending in ["jpg", "cr2", "xmp"] {
+          try scratch.put("card/\(name).\(ending)", "\(ending) of day \(day)")
+        }
+      }
+    }
+    try fill(scratch)
+    scratch.run(["card"], options)
+    let whole = scratch.files("album")
+    #expect(whole.count == 9 && scratch.files("card").isEmpty)
+    var steps = 0
+    var isInterrupted = true
+    while isInterrupted {
+      steps += 1
+      let scratch = try ImportScratch()
+      try fill(scratch)
+      var left = steps
+      isInterrupted = false
+      scratch.run(
+        ["card"], options,
+        isStopped: {
+          left -= 1
+          isInterrupted = isInterrupted || left < 0
+          return left < 0
+        })
+      scratch.run(["card"], options)
+      #expect(scratch.files("album") == whole, "interrupted at step \(steps)")
+      #expect(scratch.files("card").isEmpty, "interrupted at step \(steps)")
+    }
+    #expect(steps > 20)
+  }
+
   private func fillCamera() throws {
     for (folder, content) in [("100APPLE", "first"), ("101APPLE", "second")] {
       try scratch.put("card/DCIM/\(folder)/IMG_1.HEIC", "\(content) photo")

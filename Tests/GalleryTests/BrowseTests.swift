@@ -52,6 +52,13 @@ import Testing
             assert preview[:2] == b"\\xff\\xd8" or preview[:4] == b"\\x89PNG"
             refused(400, "invalid", browser.get, f"/api/preview/{picture['id']}?edge=9999")
             refused(404, "unknown", browser.get, f"/api/preview/{browser.photo(trip, 'notes.txt')['id']}?edge=512")
+            # A photo beside Photo has no thumbnail of another one.
+            with open(point + "/Trip/IMG_2.jpg", "wb") as file: file.write(get(W + "/picture.jpg") + b"another")
+            def twins(): return [photo for photo in browser.photos(trip) if photo["name"] == "IMG_2.jpg"]
+            eventually(lambda: sorted(photo["thumb"] > 0 for photo in twins()) == [False, True])
+            bare, = [photo for photo in twins() if photo["thumb"] <= 0]
+            assert bare["size"] == os.path.getsize(point + "/Trip/IMG_2.jpg")
+            refused(404, "unknown", browser.get, "/api/thumb/" + bare["id"])
         """)
     }
   }

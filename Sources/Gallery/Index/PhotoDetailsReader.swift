@@ -23,6 +23,7 @@ struct PhotoDetailsReader: ~Copyable {
     let thumb = try? Folder(path + [.thumb], below: root)
     var details = content.details
     var words: [Int: [UInt8]] = [:]
+    let inPhoto = Set((0..<content.count).filter { !content.direct[$0] }.map(content.name))
     for isDirect in [false, true] {
       guard let folder = try? Folder(path + (isDirect ? [] : [.photo]), below: root) else {
         continue
@@ -32,6 +33,7 @@ struct PhotoDetailsReader: ~Copyable {
         if isStopped() { return content.with(details, words: words) }
         let facts = PhotoDetailsReader.facts(of: content.name(place), in: folder)
         details[place] = PhotoDetailsReader.details(of: content, place, facts, in: folder, thumb)
+        if isDirect, inPhoto.contains(content.name(place)) { details[place].isHopeless = true }
         words[place] = SearchText(name: content.name(place), facts).bytes
       }
     }

@@ -134,7 +134,10 @@ struct SpaceScan: ~Copyable {
     let time = try thumb.status().modified
     var inodes: [FileName: UInt64] = [:]
     for name in try thumb.names() where name.kind == .file { inodes[name.name] = name.inode }
+    let inPhoto = Set(rows.lazy.filter { !$0.isDirect }.map(\.name))
     for place in rows.indices {
+      // Of two photos of one name, that in Photo has the thumbnail.
+      if rows[place].isDirect, inPhoto.contains(rows[place].name) { continue }
       guard let inode = inodes[rows[place].name] else { continue }
       rows[place].thumbnail = inode
       // The content of a picture decides, not its name.

@@ -14,12 +14,24 @@ extension Importer {
     let first = report.files.count
     for arrival in arrivals { count(arrival) }
     if !options.isMove || options.isDryRun { return }
-    for (index, arrival) in zip(first..., arrivals) {
+    for place in Importer.orderOfRemoval(arrivals) {
+      let (index, arrival) = (first + place, arrivals[place])
       let start = meter.position
       // A zip file stays whole.
       if arrival.file.member == nil { try remove(arrival, index) }
       _ = meter.advance(start + arrival.file.entry.size - meter.position)
     }
+  }
+
+  /// The files of a group that follow go before the one that they follow: without it, what is left would be a
+  /// group of its own for the next run.
+  private static func orderOfRemoval(_ arrivals: [Arrival]) -> [Int] {
+    var (order, start) = ([Int](), 0)
+    for end in 1...arrivals.count where end == arrivals.count || !arrivals[end].follows {
+      order += (start..<end).reversed()
+      start = end
+    }
+    return order
   }
 
   private mutating func count(_ arrival: Arrival) {
@@ -72,7 +84,7 @@ extension Importer {
     guard let copy = try? PlainEntry(arrival.copy), copy.kind == .file, copy.file != before.file
     else { return "its copy is gone, so it stays" }
     if let twin = arrival.twin,
-      let reason = Importer.loss(of: original, to: twin, modified: arrival.modified)
+      let reason = loss(of: original, to: twin, modified: arrival.modified)
     {
       return reason
     }
@@ -91,10 +103,11 @@ extension Importer {
 
   /// What neither side would have any more if an original went whose content the album had before; nil if
   /// nothing.
-  private static func loss(
+  private func loss(
     of original: PlainPath, to twin: AlbumContents.Twin, modified: Int64?
   ) -> String? {
-    if !twin.hasName {
+    // A pattern would replace the original's name as well.
+    if !twin.hasName, options.template == nil {
       return "the album has its content as \(twin.place.name?.text ?? twin.place.text), so it stays"
     }
     if PlainCopy.hasDetails(of: original, twin.path, modified: modified) { return nil }

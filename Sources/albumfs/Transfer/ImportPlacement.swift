@@ -47,7 +47,9 @@ extension Importer {
     var missing = group.files.last?.path
     defer {
       contents[album] = known
-      for place in first..<waiting.count { waiting[place].missing = missing }
+      for place in first..<waiting.count {
+        (waiting[place].missing, waiting[place].follows) = (missing, place > first)
+      }
     }
     missing = try place(group, &known)
   }

@@ -58,6 +58,8 @@ struct Importer {
     var modified: Int64?
     /// A file of its group that was not imported; nil if the group is complete.
     var missing: PlainPath?
+    /// True if it is of the same group as the one before it.
+    var follows = false
   }
 
   var report = ImportReport()
