@@ -5,7 +5,8 @@ import AlbumStore
 /// The contents of a space, for `status`.
 package struct SpaceContents: Sendable {
   package var albums = 0
-  /// Files at a photo's place that have a thumbnail, wait for one, or are damaged pictures.
+  /// Files at a photo's place that have a thumbnail, wait for one, or are damaged pictures. An empty file is
+  /// none.
   package var photos = 0
   /// Thumbnails that albumfs made, without those that became the user's own.
   package var thumbnails = 0
@@ -18,7 +19,7 @@ package struct SpaceContents: Sendable {
     if state.kind != .regular { return }
     files += 1
     bytes = bytes.saturatingAdd(state.size)
-    if state.isPhoto {
+    if state.isPhoto, state.size > 0 {
       photos += 1
     } else if state.marks.contains(.madeThumbnail) {
       thumbnails += 1

@@ -370,16 +370,17 @@ struct ThumbnailTests {
     #expect(contents.bytes == Int64(3 + "thumbnail of 123".utf8.count))
   }
 
-  @Test func aTextAmongPhotosCountsAsAnotherFile() throws {
+  @Test func aTextOrAnEmptyFileAmongPhotosCountsAsAnotherFile() throws {
     for name in ["a.jpg", "b.jpg", "c.jpg"] { try space.write(name, to: "Trip/Photo/\(name)") }
     try space.write("text for the album", to: "Trip/Photo/notes.txt")
+    try space.write("", to: "Trip/Photo/empty.jpg")
     try space.makeThumbnails()
     var contents = space.fileSystem.counts()
-    #expect([contents.photos, contents.thumbnails, contents.files] == [3, 3, 7])
+    #expect([contents.photos, contents.thumbnails, contents.files] == [3, 3, 8])
     try space.remount()
     contents = space.fileSystem.counts()
     #expect(
-      [contents.photos, contents.thumbnails, contents.files] == [3, 3, 7], "after a remount")
+      [contents.photos, contents.thumbnails, contents.files] == [3, 3, 8], "after a remount")
     try space.write("a picture now", to: "Trip/Photo/notes.txt")
     try space.makeThumbnails()
     #expect(space.fileSystem.counts().photos == 4)
