@@ -241,6 +241,7 @@ import Testing
             put_slice(browser, first["upload"], one, 3 * MIB)
             saved = browser.post(f"/api/uploads/{first['upload']}/finish")
             assert saved["state"] == "saved" and get(point + "/Empty/Photo/" + saved["name"]) == one, saved
+            assert browser.get("/api/photo/" + saved["photo"])["name"] == saved["name"], "known at once"
             # What was left of the same picture goes then.
             assert begin(browser)["offset"] == 0
             put_slice(other, (found := begin(other))["upload"], one, 0)

@@ -32,7 +32,10 @@ final class Session: Sendable {
   func inode(_ id: some StringProtocol) throws(GalleryError) -> UInt64 { try ids.inode(id) }
 
   func photo(_ id: some StringProtocol) throws(GalleryError) -> SpaceIndex.Photo {
-    guard let photo = space.index.photo(try inode(id)) else { throw GalleryError(.unknown) }
+    let inode = try inode(id)
+    if let photo = space.index.photo(inode) { return photo }
+    if let album = space.recentUploads.takeAlbum(of: inode) { space.refresh(album) }
+    guard let photo = space.index.photo(inode) else { throw GalleryError(.unknown) }
     return photo
   }
 

@@ -211,8 +211,9 @@ struct UploadFiles: Sendable {
     }
     if let modified { try file.setModified(modified) }
     let name = try GalleryName.place(partial, of: folder, as: wanted, in: folder)
-    space.recentUploads.add(name, in: album.found.inode, size: try file.size())
-    return Finished(isNew: true, name: name, photo: file.entry.file.inode)
+    let inode = file.entry.file.inode
+    space.recentUploads.add(name, inode, in: album.found.inode, size: try file.size())
+    return Finished(isNew: true, name: name, photo: inode)
   }
 
   /// A file of the album with the same content: of those that the index knows with this size, and those that
@@ -317,15 +318,26 @@ final class RecentUploads: Sendable {
     var name: FileName
     var album: UInt64
     var size: Int64
+    /// nil once `takeAlbum` returned the album.
+    var inode: UInt64?
   }
 
   private let entries = Mutex<[Entry]>([], rank: .leaf)
   private static let limit = 1024
 
-  func add(_ name: FileName, in album: UInt64, size: Int64) {
+  func add(_ name: FileName, _ inode: UInt64, in album: UInt64, size: Int64) {
     entries.withLock { entries in
-      entries.append(Entry(name: name, album: album, size: size))
+      entries.append(Entry(name: name, album: album, size: size, inode: inode))
       if entries.count > RecentUploads.limit { entries.removeFirst(RecentUploads.limit / 2) }
+    }
+  }
+
+  /// The album of an upload that the index may not know yet. Returns it once.
+  func takeAlbum(of inode: UInt64) -> UInt64? {
+    entries.withLock { entries in
+      guard let place = entries.lastIndex(where: { $0.inode == inode }) else { return nil }
+      entries[place].inode = nil
+      return entries[place].album
     }
   }
 
