@@ -95,7 +95,8 @@ def run(jobs: list[Job]) -> float:
             for job in jobs:
                 job.stop_if_late()
             time.sleep(0.05)
-        elif job := by_process.get(process):
+        # The kernel gives the number of a job that ended to another process.
+        elif job := by_process.pop(process, None):
             job.end(status, usage)
             job.process.returncode = job.code
             print(f"{'ok  ' if job.code == 0 else 'FAIL'} {job.name:18} {job.wall:6.0f} s, "
