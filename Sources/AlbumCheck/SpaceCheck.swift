@@ -50,11 +50,11 @@ package enum SpaceCheck {
   ) throws(StoreError) -> CheckReport {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: !options.repairs)
     defer { lock.release() }
-    if options.repairs { try SalvagedSpace.beginStaging(store, keys: keys) }
+    let sent = options.repairs ? try SalvagedSpace.beginStaging(store, keys: keys) : []
     defer { if options.repairs { SalvagedSpace.endStaging(store) } }
     _ = progress(CheckProgress(step: .catalog))
     let examination = try Examination(
-      try SalvagedSpace(store, keys: keys, boot: options.boot), progress: progress)
+      try SalvagedSpace(store, keys: keys, boot: options.boot), sentNow: sent, progress: progress)
     var report = examination.report(store)
     if options.repairs, report.isComplete, report.wantsRepair || examination.hasLooseContent {
       _ = progress(CheckProgress(step: .repair))
@@ -72,12 +72,14 @@ struct Examination {
   /// False if `progress` stopped it.
   let isComplete: Bool
 
-  /// Decrypts the records. The caller holds the space's lock.
+  /// Decrypts the records. The caller holds the space's lock. `sentNow`: sessions of this machine whose segments
+  /// have just come to where the store lies.
   init(
-    _ space: SalvagedSpace, progress: @escaping @Sendable (CheckProgress) -> Bool
+    _ space: SalvagedSpace, sentNow: Set<SegmentBirth> = [],
+    progress: @escaping @Sendable (CheckProgress) -> Bool
   ) throws(StoreError) {
     let isIncomplete = space.isJournalIncomplete
-    let walked = isIncomplete ? space.dataSegments : try space.finishedStrays()
+    let walked = isIncomplete ? space.dataSegments : try space.finishedStrays(sentNow: sentNow)
     let found = try space.readRecords(walking: walked) { done, total in
       progress(CheckProgress(step: .records, doneBytes: done, totalBytes: total))
     }

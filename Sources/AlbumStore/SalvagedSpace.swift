@@ -31,11 +31,26 @@ package final class SalvagedSpace {
     try self.init(store, keys, boot, without: [])
   }
 
-  /// Sends what a killed session had written on this machine to where the store lies, before a repair.
-  package static func beginStaging(_ store: Store, keys: SpaceKeys) throws(StoreError) {
+  /// Sends what killed sessions had written on this machine to where the store lies, before a repair. Returns
+  /// the births of these sessions.
+  package static func beginStaging(
+    _ store: Store, keys: SpaceKeys
+  ) throws(StoreError) -> Set<SegmentBirth> {
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
-    try Space.beginStaging(files)
+    return try Space.beginStaging(files) { _ throws(StoreError) in
+      // Whoever writes there now may remove what it does not need of that which this machine sends.
+      let there = try SalvagedSpace(store, keys: keys)
+      try there.watch()
+    }
+  }
+
+  /// Throws `.inUse` if a session that has not ended goes on, where a store lies elsewhere.
+  private func watch() throws(StoreError) {
+    if files.directory.relay == nil || recovery.report.wasClean { return }
+    var recovery = recovery
+    let fence = Fence(files, behind: recovery.listing, try recovery.journalEnd())
+    try fence.watch(for: TestHooks.delay(.watch, .seconds(40)))
   }
 
   /// Keeps on this machine only what was not sent.
@@ -169,12 +184,19 @@ package final class SalvagedSpace {
   }
 
   /// Returns finished segments of earlier sessions that no frame names. Only a journal whose end went missing
-  /// some sessions ago leaves such segments.
-  package func finishedStrays() throws(StoreError) -> Set<SegmentNumber> {
+  /// some sessions ago leaves such segments. Also those of sessions that were `sentNow`: the journal with their
+  /// frames may not be needed any more where the store lies.
+  package func finishedStrays(
+    sentNow: Set<SegmentBirth>
+  ) throws(StoreError) -> Set<SegmentNumber> {
     var strays: Set<SegmentNumber> = []
     for number in dataSegments where catalog.segments.accounts[number] == nil {
       let id = SegmentID(kind: .data, number: number)
-      if try files.seal(of: id)?.reason == .endOfSession { strays.insert(number) }
+      if let birth = files.birth(id), sentNow.contains(birth) {
+        strays.insert(number)
+      } else if try files.seal(of: id)?.reason == .endOfSession {
+        strays.insert(number)
+      }
     }
     return strays
   }
@@ -239,6 +261,7 @@ package final class SalvagedSpace {
         journal: SegmentNumber(position.rawValue + 1),
         checkpoint: SegmentNumber(catalog.counters.nextCheckpointSegment)))
     let fence = Fence(files, behind: recovery.listing, end)
+    try watch()
     let space = Space(repairing: store, files, catalog, recovery, position, fence)
     try change(space)
     try space.finishRepair(recovery)

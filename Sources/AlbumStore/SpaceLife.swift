@@ -64,7 +64,7 @@ extension Space {
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
       toleratesReadErrors: options.readOnly, clock: StoreClock(options.time),
       trace: options.trace.compaction)
-    let killed = options.readOnly ? [] : try beginStaging(files)
+    let killed = options.readOnly ? [] : try beginStaging(files, overtaken: Space.refuse)
     var isOpen = false
     defer { if !isOpen { files.directory.relay?.end() } }
     let content = ContentStore(files: files)

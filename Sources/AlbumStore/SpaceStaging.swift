@@ -6,10 +6,11 @@ package import Posix
 extension Space {
   /// Begins to write to a store that lies elsewhere: sends first what a session on this machine had written
   /// and not sent, since recovery reads the journal there. If another session has taken the space over, that
-  /// is a timeline that was left. Returns the births of these sessions, which have ended: the caller holds
-  /// the lock that they held.
-  @discardableResult
-  static func beginStaging(_ files: SegmentFiles) throws(StoreError) -> Set<SegmentBirth> {
+  /// is a timeline that was left, and `overtaken` is called with that session's fence before anything is sent.
+  /// Returns the births of these sessions, which have ended: the caller holds the lock that they held.
+  static func beginStaging(
+    _ files: SegmentFiles, overtaken: (FenceRecord) throws(StoreError) -> Void
+  ) throws(StoreError) -> Set<SegmentBirth> {
     guard let relay = files.directory.relay else { return [] }
     // No segment has this name: numbers begin at 1.
     let name = files.keys.name(of: .reserve, number: SegmentNumber(0), birth: .none)
@@ -20,8 +21,23 @@ extension Space {
     let killed = relay.unsent.compactMap { path in
       SegmentName(text: String(path.suffix(32))).flatMap { files.keys.segment(named: $0)?.birth }
     }
+    if !killed.isEmpty, let last = try Fence.newest(files), !killed.contains(last.session) {
+      do throws(StoreError) { try overtaken(last) } catch {
+        relay.end()
+        throw error
+      }
+    }
     try Shipment(files, relay).send(omitting: [])
     return Set(killed)
+  }
+
+  /// A mount does not send what another session has overtaken: the sessions that follow would not keep it. A
+  /// repair sends it and brings it back at once.
+  static func refuse(_ fence: FenceRecord) throws(StoreError) {
+    throw StoreError(
+      .notSent,
+      "another session, on the machine \(fence.machine), has written to the space since; what this machine had "
+        + "not sent waits on its disk, and a repair sends it and brings it back", remedy: .repair)
   }
 
   /// True if the store lies elsewhere.

@@ -182,7 +182,11 @@ import Testing
 
   /// The machine that was asleep finds that another one has the space. What it had not sent comes into Recovered, and
   /// what counted as sent stays where it was.
-  @Test func aSecondMachineTakesOverAndNothingIsLost() throws {
+  @Test(arguments: [0, 3]) func aSecondMachineTakesOverAndNothingIsLost(sessionsSince: Int) throws {
+    let more = String(
+      repeating: "XDG_STATE_HOME=$W/third albumfs mount -q --password-file $P $U $M2; date > $M2/A/third; umount_third\n",
+      count: sessionsSince
+    ).replacing("umount_third", with: "XDG_STATE_HOME=$W/third albumfs umount -q $M2")
     try withBucket(
       delays: ",remote=3",
       """
@@ -204,9 +208,12 @@ import Testing
       refused 11 'not everything was written' albumfs umount $M
       # As long as the other machine writes, it is refused here.
       (while [ ! -e $W/stop ]; do echo x >> $M2/A/theirs; there sync -q $M2; done) & writer=$!
-      refused 40 'already mounted' env ALBUMFS_TESTS_DELAYS=watch=40 albumfs mount -q --password-file $P $U $M
+      refused 54 'a repair sends it and brings it back' mount_here
+      refused 40 'already mounted' env ALBUMFS_TESTS_DELAYS=watch=40 albumfs check --repair -q --password-file $P $U
       touch $W/stop; wait $writer
       there umount -q $M2
+      \(more)
+      refused 54 'a repair sends it and brings it back' mount_here
       albumfs check --repair -q --password-file $P $U > $W/said || [ $? = 26 ]
       mount_there
       grep -q theirs $M2/A/theirs; grep -q sent $M2/A/sent

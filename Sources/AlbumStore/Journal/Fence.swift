@@ -199,6 +199,11 @@ final class Fence: Sendable {
   }
 
   /// What the fence of a number says; nil if it cannot be read.
+  /// The newest fence of a space; nil if it has none that can be read.
+  static func newest(_ files: SegmentFiles) throws(StoreError) -> FenceRecord? {
+    try files.listAnew().numbers(of: .fence).last.flatMap { read($0, files) }
+  }
+
   static func read(_ number: SegmentNumber, _ files: SegmentFiles) -> FenceRecord? {
     if case .file(let record) = try? look(at: number, files) { record } else { nil }
   }
