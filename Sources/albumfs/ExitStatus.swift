@@ -40,7 +40,7 @@ enum ExitStatus {
     ),
     (
       .notSent, 54,
-      "sync, umount: not everything is in the object storage yet; the rest waits on this machine"
+      "sync, umount: not everything is in the object storage yet; mount: what waits here needs a repair"
     ),
   ]
 

@@ -184,7 +184,8 @@ import Testing
   /// what counted as sent stays where it was.
   @Test(arguments: [0, 3]) func aSecondMachineTakesOverAndNothingIsLost(sessionsSince: Int) throws {
     let more = String(
-      repeating: "XDG_STATE_HOME=$W/third albumfs mount -q --password-file $P $U $M2; date > $M2/A/third; umount_third\n",
+      repeating:
+        "XDG_STATE_HOME=$W/third albumfs mount -q --password-file $P $U $M2; date > $M2/A/third; umount_third\n",
       count: sessionsSince
     ).replacing("umount_third", with: "XDG_STATE_HOME=$W/third albumfs umount -q $M2")
     try withBucket(
