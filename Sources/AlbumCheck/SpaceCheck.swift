@@ -72,8 +72,8 @@ struct Examination {
   /// False if `progress` stopped it.
   let isComplete: Bool
 
-  /// Decrypts the records. The caller holds the space's lock. `sentNow`: sessions of this machine whose segments
-  /// have just come to where the store lies.
+  /// Decrypts the records. The caller holds the space's lock. `sentNow`: sessions of this machine whose
+  /// segments have just come to where the store lies.
   init(
     _ space: SalvagedSpace, sentNow: Set<SegmentBirth> = [],
     progress: @escaping @Sendable (CheckProgress) -> Bool

@@ -184,8 +184,8 @@ package final class SalvagedSpace {
   }
 
   /// Returns finished segments of earlier sessions that no frame names. Only a journal whose end went missing
-  /// some sessions ago leaves such segments. Also those of sessions that were `sentNow`: the journal with their
-  /// frames may not be needed any more where the store lies.
+  /// some sessions ago leaves such segments. Also those of sessions that were `sentNow`: the journal with
+  /// their frames may not be needed any more where the store lies.
   package func finishedStrays(
     sentNow: Set<SegmentBirth>
   ) throws(StoreError) -> Set<SegmentNumber> {

@@ -6,8 +6,8 @@ package import Posix
 extension Space {
   /// Begins to write to a store that lies elsewhere: sends first what a session on this machine had written
   /// and not sent, since recovery reads the journal there. If another session has taken the space over, that
-  /// is a timeline that was left, and `overtaken` is called with that session's fence before anything is sent.
-  /// Returns the births of these sessions, which have ended: the caller holds the lock that they held.
+  /// is a timeline that was left, and `overtaken` is called with that session's fence before anything is
+  /// sent. Returns the births of these sessions, which have ended: the caller holds the lock that they held.
   static func beginStaging(
     _ files: SegmentFiles, overtaken: (FenceRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> Set<SegmentBirth> {
