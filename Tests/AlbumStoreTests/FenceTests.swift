@@ -365,6 +365,27 @@ struct FenceTests {
 }
 
 extension Space {
+  /// The contents of all files that a repair brought back.
+  func allRecovered() throws -> [String: [UInt8]] {
+    let names = read { catalog in
+      var index = catalog.index(of: .root)
+      for step in ["Recovered", "Photo"] {
+        index = index.flatMap { catalog.child(FileName(known: Array(step.utf8)), of: $0) }
+      }
+      var names: [String] = []
+      if let index {
+        catalog.forEachEntry(of: index, after: 0) { name, _, _ in
+          names.append(name.text)
+          return true
+        }
+      }
+      return names
+    }
+    var contents: [String: [UInt8]] = [:]
+    for name in names { contents[name] = try recovered(name) }
+    return contents
+  }
+
   /// The content of a file that a repair brought back.
   func recovered(_ name: String) throws -> [UInt8]? {
     let found = read { catalog -> (Int64, [Extent])? in
