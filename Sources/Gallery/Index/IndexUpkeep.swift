@@ -223,10 +223,11 @@ final class IndexUpkeep: Sendable {
   /// Reads albums anew, or the root, and the albums that came into them. All of it shows at once, so that
   /// what was moved from one to the other is never nowhere. Any thread.
   func look(at inodes: Set<UInt64>) throws(Errno) {
+    let number = index.beginLook()
     let scan = SpaceScan(root: try mount.root())
     var news = News()
     for inode in inodes { try look(at: inode, scan, &news) }
-    index.take(news.found, gone: news.gone)
+    index.take(news.found, gone: news.gone, of: number)
   }
 
   private func look(at inode: UInt64, _ scan: borrowing SpaceScan, _ news: inout News)

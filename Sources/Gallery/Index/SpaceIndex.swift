@@ -29,6 +29,10 @@ final class SpaceIndex: Sendable {
     var albumOf: [UInt64: UInt64] = [:]
     /// Photos and albums that are about to be deleted.
     var hidden: Set<UInt64> = []
+    /// The number of looks at albums that have begun.
+    var looks: UInt64 = 0
+    /// The look of which each album was taken, or removed, last.
+    var lookOf: [UInt64: UInt64] = [:]
   }
 
   private let state = Mutex(State(), rank: .leaf)
@@ -124,16 +128,34 @@ final class SpaceIndex: Sendable {
     }
   }
 
-  /// Removes albums that are still where they were, with those in them, and takes what was found.
-  func take(_ found: [FoundAlbum], gone: [(inode: UInt64, path: [FileName])]) {
+  /// Begins a look at albums, and returns its number for `take`.
+  func beginLook() -> UInt64 {
+    state.withLock { state in
+      state.looks += 1
+      return state.looks
+    }
+  }
+
+  /// Removes albums that are still where they were, with those in them, and takes what was found. Looks of
+  /// several threads may end in another order than they began: what a later one saw of an album stays.
+  func take(_ found: [FoundAlbum], gone: [(inode: UInt64, path: [FileName])], of look: UInt64) {
     state.withLock { state in
       for (inode, path) in gone where state.albums[inode]?.found.path == path {
         for album in state.albums.values where album.found.path.starts(with: path) {
-          SpaceIndex.remove(album.found.inode, &state)
+          let inode = album.found.inode
+          if SpaceIndex.mayTake(inode, of: look, &state) { SpaceIndex.remove(inode, &state) }
         }
       }
-      for album in found { SpaceIndex.put(album, &state) }
+      for album in found where SpaceIndex.mayTake(album.inode, of: look, &state) {
+        SpaceIndex.put(album, &state)
+      }
     }
+  }
+
+  private static func mayTake(_ inode: UInt64, of look: UInt64, _ state: inout State) -> Bool {
+    if state.lookOf[inode] ?? 0 > look { return false }
+    state.lookOf[inode] = look
+    return true
   }
 
   /// The content of an album before and after its details were read.
