@@ -50,7 +50,7 @@ package final class SalvagedSpace {
     if files.directory.relay == nil || recovery.report.wasClean { return }
     var recovery = recovery
     let fence = Fence(files, behind: recovery.listing, try recovery.journalEnd())
-    try fence.watch(for: TestHooks.delay(.watch, .seconds(40)))
+    try fence.watch(for: SpaceOpenOptions.watchThere)
   }
 
   /// Keeps on this machine only what was not sent.

@@ -150,7 +150,7 @@ final class Parts: Sendable {
       opening.grace = .seconds(options.graceSeconds)
       opening.addsChaff = !TestHooks.forbidsChaff
       opening.syncsThere = options.durability == .remote
-      if store.directory.relay != nil { opening.watch = Parts.watchThere }
+      if store.directory.relay != nil { opening.watch = SpaceOpenOptions.watchThere }
       opening.trace.journal = trace.journal
       opening.trace.compaction = trace.compaction
       return try Space.open(store, keys: keys, options: opening)

@@ -5,15 +5,12 @@ import Posix
 // What is different where the store lies in an object storage.
 
 extension Parts {
-  /// How long a mount watches a session that has not ended. It sends every 30 seconds.
-  static let watchThere = TestHooks.delay(.watch, .seconds(40))
-
   var takeOverWarnings: [String] {
     guard let machine = space.takenFrom else { return [] }
     return [
       "The space was mounted on the machine \(machine) and not unmounted there. This mount goes on from what "
-        + "is in the object storage. What \(machine) had written and not sent stays there: the next mount "
-        + "there sends it, and albumfs check --repair then brings it back."
+        + "is in the object storage. What \(machine) had written and not sent stays there, until albumfs check "
+        + "--repair there sends it and brings it back."
     ]
   }
 

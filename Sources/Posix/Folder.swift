@@ -62,6 +62,12 @@ package struct Folder: ~Copyable, Sendable {
   /// True if something has this name.
   package func holds(_ name: FileName) -> Bool { (try? entry(name)) != nil }
 
+  /// True if a directory in this one holds the name.
+  package func holds(_ name: FileName, in directory: FileName) -> Bool {
+    guard let inside = try? Folder([directory], below: self) else { return false }
+    return inside.holds(name)
+  }
+
   /// Opens a regular file. Never follows a link and never waits for a FIFO.
   package func open(_ name: FileName, _ flags: CInt = O_RDONLY) throws(Errno) -> FolderFile {
     let opened = try FileDescriptor(

@@ -65,9 +65,7 @@ struct PhotoFinder {
     else { return nil }
     if Leftover.isFolder(name.name.bytes) {
       // An album that got such a name has its photos' directory.
-      guard step.holdsAlbums, let inside = try? Folder([name.name], below: folder),
-        inside.holds(.photo)
-      else { return nil }
+      if !step.holdsAlbums || !folder.holds(.photo, in: name.name) { return nil }
     }
     let path = step.path + [name.name]
     let isPhoto = !step.holdsAlbums || (name.name == .photo && !step.path.isEmpty)

@@ -16,7 +16,7 @@ struct NameArena: ~Copyable, Sendable {
   private var bit: UInt32 = 0
   /// Bytes of `block` that no name has.
   private var wasted: UInt32 = 0
-  /// What is left of the block before, while names move.
+  /// The previous block, from which names still move.
   private var former = FlatArena<UInt8>(capacity: 1)
   /// The next of the owner's records whose name moves; nil: none do.
   private(set) var next: UInt32?

@@ -45,5 +45,5 @@ struct PartedDictionary<Key: PartedKey, Value: Sendable>: Sendable {
 
 extension PartedDictionary: Equatable where Value: Equatable {}
 
-/// What few inodes have.
+/// Holds values that only few inodes have.
 typealias InodeDictionary<Value: Sendable> = PartedDictionary<InodeIndex, Value>

@@ -56,12 +56,12 @@ private struct GivenUpFile {
   let versions: UInt32
   let byteCount: Int64
 
-  /// Those of which all versions go, the oldest first, but each behind its versions. One of these may be
-  /// younger: a program may overwrite a file that it has removed.
+  /// Returns the files whose versions all go, the oldest first, and each file after its versions. A version
+  /// may be younger than its file's removal: a program may overwrite a file that it has removed.
   static func inOrder(_ files: [GivenUpFile]) -> [GivenUpFile] {
     var (going, last) = ([InodeNumber: UInt32](), [InodeNumber: StoreTime]())
     var found: [GivenUpFile] = []
-    // What is a version of another has the greater number.
+    // A version has a greater number than its file.
     for var file in files.sorted(by: { $0.inode > $1.inode })
     where file.versions <= going[file.inode] ?? 0 {
       file.ended = max(file.ended, last[file.inode] ?? file.ended)

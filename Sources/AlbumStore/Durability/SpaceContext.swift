@@ -19,6 +19,8 @@ package struct SpaceOpenOptions: Sendable {
   package var addsChaff = false
   /// How long a mount that writes watches a session that has not ended, where its lock may not show it.
   package var watch = TestHooks.delay(.watch, .seconds(6))
+  /// The same where the store lies elsewhere, and a session sends every 30 seconds.
+  package static let watchThere = TestHooks.delay(.watch, .seconds(40))
   /// A user's barrier is one where the store lies.
   package var syncsThere = false
   /// Who watches the space's journal and compaction.

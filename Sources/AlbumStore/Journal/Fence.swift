@@ -217,8 +217,7 @@ final class Fence: Sendable {
     let rest =
       files.directory.relay == nil
       ? "the store keeps what this mount had not finished, and a repair brings it back"
-      : "what this mount had not sent stays on this machine; the next mount or check here sends it, and a "
-        + "repair brings it back"
+      : "what this mount had not sent stays on this machine, until a repair here sends it and brings it back"
     return StoreError(.inUse, "\(who) writes to the space now; \(rest)", remedy: .repair)
   }
 

@@ -107,9 +107,7 @@ struct SpaceScan: ~Copyable {
   /// name has its photos' directory.
   private static func isAlbum(_ name: Folder.Name, in folder: borrowing Folder) -> Bool {
     if name.kind != .directory || name.name.isHidden { return false }
-    if !Leftover.isFolder(name.name.bytes) { return true }
-    guard let inside = try? Folder([name.name], below: folder) else { return false }
-    return inside.holds(.photo)
+    return !Leftover.isFolder(name.name.bytes) || folder.holds(.photo, in: name.name)
   }
 
   private static func addFiles(
