@@ -24,7 +24,7 @@ package final class ControlServer: Sendable {
   private let places: ControlPlaces
   private let interval: Double
   private let handler: Handler
-  private let connections = Atomic(0)
+  private let connections = Monitor<[Connection]>([], rank: .leaf)
   private let socket: Mutex<ControlSocket?>
 
   /// Creates the mount's socket and starts to serve.
@@ -50,19 +50,24 @@ package final class ControlServer: Sendable {
     }
   }
 
-  /// Removes the socket for good; existing connections continue. Call this when the mount is gone, because
-  /// the kernel may reuse its device number.
+  /// Removes the socket for good. Existing connections continue, also those that wait to be accepted. Call
+  /// this when the mount is gone, because the kernel may reuse its device number.
   package func close() {
-    socket.withLock { socket in
-      switch consume socket {
-      case .some(let old):
-        old.unlink()
-        // Wakes the accepting thread, which has a descriptor of its own.
-        _ = shutdown(old.listener.rawValue, CInt(SHUT_RDWR))
-      case nil: break
-      }
-      socket = nil
+    switch socket.withLock({ $0.take() }) {
+    case .some(let old):
+      old.unlink()
+      admitWaiting(old.listener.rawValue)
+      // Wakes the accepting thread, which has a descriptor of its own.
+      _ = shutdown(old.listener.rawValue, CInt(SHUT_RDWR))
+    case nil: break
     }
+  }
+
+  /// Returns when every request that a client has sent has a first reply, final or interim, or at the
+  /// deadline. Call it after `close`: a daemon that was stopped, or had no time, must not end without a word
+  /// to those who asked it meanwhile.
+  package func replyToAll(until deadline: MonotonicTime) {
+    _ = connections.waiting(until: deadline) { $0.contains(where: \.owesReply) ? nil : () }
   }
 
   /// A duplicate of the current socket's descriptor for the accepting thread; nil after `close`.
@@ -88,9 +93,15 @@ package final class ControlServer: Sendable {
         try admit(ControlSocket.accept(listener.rawValue))
       } catch {
         // Without descriptors or memory, clients wait in the queue until there are some. After `close` there
-        // is no listener any more.
+        // is no listener any more. `close` may also have accepted the connection.
         usleep(100_000)
       }
+    }
+  }
+
+  private func admitWaiting(_ listener: CInt) {
+    while true {
+      do throws(Errno) { try admit(ControlSocket.accept(listener)) } catch { return }
     }
   }
 
@@ -127,17 +138,29 @@ package final class ControlServer: Sendable {
       try? stream.send(ControlReply.failed(refusal))
       return
     }
-    let count = connections.add(1, ordering: .relaxed).newValue
-    guard count <= ControlServer.connectionLimit else {
-      connections.subtract(1, ordering: .relaxed)
-      try? stream.send(ControlReply.failed(Failure(.busy, "Too many commands at once.")))
+    let connection = Connection(stream)
+    let isAdmitted = connections.withLock { connections in
+      if connections.count < ControlServer.connectionLimit { connections.append(connection) }
+      return connections.last === connection
+    }
+    guard isAdmitted else {
+      _ = connection.send(.failed(Failure(.busy, "Too many commands at once.")))
       return
     }
-    let connection = Connection(stream)
-    try PosixThread(name: "control-client") {
-      self.serve(connection)
-      self.connections.subtract(1, ordering: .relaxed)
-    }.detach()
+    do throws(Errno) {
+      try PosixThread(name: "control-client") {
+        self.serve(connection)
+        self.remove(connection)
+      }.detach()
+    } catch {
+      remove(connection)
+      throw error
+    }
+  }
+
+  private func remove(_ connection: Connection) {
+    connections.withLock { $0.removeAll { $0 === connection } }
+    connections.notifyAll()
   }
 
   private static let unknownRequest = Failure(
@@ -149,26 +172,46 @@ package final class ControlServer: Sendable {
     while true {
       let reply: ControlReply
       do throws(MessageStream.Problem) {
-        let request = try connection.stream.receive(ControlRequest.self)
-        reply = handler(request) { connection.send($0) }
+        let request = try connection.receive()
+        reply = handler(request) { self.send($0, connection) }
       } catch {
         switch error {
         case .unknownBody, .unknownVersion: reply = .failed(ControlServer.unknownRequest)
         default: return
         }
       }
-      if !connection.send(reply) { return }
+      if !send(reply, connection) { return }
     }
+  }
+
+  private func send(_ reply: ControlReply, _ connection: Connection) -> Bool {
+    let isSent = connection.send(reply)
+    connections.withLock { _ in connection.isReplying.store(false, ordering: .releasing) }
+    connections.notifyAll()
+    return isSent
   }
 }
 
 /// F_DUPFD_CLOEXEC of <fcntl.h>.
 private let F_DUPFD_CLOEXEC_VALUE: CInt = 1030
 
-/// Owns the stream for the thread that serves it.
+/// A client's connection. One thread serves it, and any thread may ask whether it owes a reply.
 private final class Connection: Sendable {
-  let stream: MessageStream
+  private let stream: MessageStream
+  /// From the first byte of a request to the first reply.
+  let isReplying = Atomic(false)
+
   init(_ stream: consuming MessageStream) { self.stream = stream }
+
+  /// True while a request, or the client's end, has no reply yet, not even an interim one.
+  var owesReply: Bool { isReplying.load(ordering: .acquiring) || stream.isReadable(within: 0) }
+
+  func receive() throws(MessageStream.Problem) -> ControlRequest {
+    // Only then may bytes leave the stream: at each moment they are there, or the flag is set.
+    while !stream.isReadable(within: -1) {}
+    isReplying.store(true, ordering: .releasing)
+    return try stream.receive(ControlRequest.self)
+  }
 
   func send(_ reply: ControlReply) -> Bool {
     do throws(MessageStream.Problem) {

@@ -56,6 +56,8 @@ struct ControlSocket: ~Copyable {
     unsafe _ = chmod(path, 0o600)
     guard let identity = ControlSocket.identity(of: path) else { throw .noEntry }
     try retrying { Glibc.listen(raw, 16) }
+    // Two threads may accept.
+    try retrying { fcntl(raw, F_SETFL, O_NONBLOCK) }
     listener = socket
     self.path = path
     self.identity = identity

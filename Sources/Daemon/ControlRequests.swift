@@ -54,6 +54,7 @@ final class ControlRequests: Sendable {
     end.notifyAll()
     // A client that does not read must not keep the daemon alive.
     let deadline = MonotonicTime.now + .seconds(5)
+    server.withLock { $0 }?.replyToAll(until: deadline)
     _ = end.waiting(until: deadline) { $0.waiting == 0 ? () : nil }
   }
 

@@ -96,6 +96,33 @@ import struct Synchronization.Atomic
     }
   }
 
+  /// The daemon may have been stopped, or too busy to accept anybody: then `umount` asks before it accepts.
+  @Test func whoAskedBeforeTheServerClosedGetsAReply() throws {
+    for _ in 0..<50 {
+      let mount = mount()
+      let runtime = Runtime()
+      let server = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
+        .done(ControlSummary())
+      }
+      let clients = try (0..<8).map { _ in try Asking(mount, runtime.places) }
+      server.close()
+      server.replyToAll(until: MonotonicTime.now + .seconds(60))
+      for client in clients { #expect(try client.reply() == .done(ControlSummary())) }
+    }
+  }
+
+  /// A client that has sent its request and has not waited for the reply.
+  private final class Asking {
+    private let client: ControlClient
+
+    init(_ mount: MountEntry, _ places: ControlPlaces) throws {
+      client = try ControlClient(mount, places: places)
+      try client.stream.send(ControlRequest.end)
+    }
+
+    func reply() throws -> ControlReply { try client.stream.receive(ControlReply.self) }
+  }
+
   /// The kernel reuses the number of a mount as soon as that is gone, while its daemon may still write.
   @Test func theOwnDaemonAnswersForALaterMountOfTheSameNumber() throws {
     let mount = mount()
