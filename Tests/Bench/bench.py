@@ -76,7 +76,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes, in two minutes; shows no fine differences")
     parser.add_argument("--size", type=float, default=1, metavar="FACTOR",
                         help="multiplies the numbers and sizes of all files; 0.25 takes a quarter of the time")
-    parser.add_argument("--rounds", type=int, default=3, help="the number of rounds; 3")
+    parser.add_argument("--rounds", type=int, help="the number of rounds; 3, with --history 13")
     parser.add_argument("--minutes", type=float, help="starts no further round after this many minutes")
     parser.add_argument("--limit", type=float, help="seconds that one row of one peer may take; 180, or 20 with --quick")
     parser.add_argument("--peers", help="only these, separated by commas; `albumfs` stands for all its variants")
@@ -105,6 +105,9 @@ def parse() -> argparse.Namespace:
         parser.error("perf is missing; Debian's package is linux-perf")
     if options.gallery and (not options.playwright or options.scaling or options.profile or options.write):
         parser.error("--gallery needs --playwright, and goes without --scaling, --profile and --write")
+    if options.rounds is None:
+        # The rows of history differ by less than one run from the next.
+        options.rounds = 13 if options.history else 3
     if options.history and (options.gallery or options.scaling or options.profile or options.write):
         parser.error("--history goes without --gallery, --scaling, --profile and --write")
     if options.write and not options.chart:
