@@ -381,7 +381,8 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
         "AlbumModel", "FileKinds", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumFileSystem", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Traces",
         "PictureMetadata", "PhotoGroups",
-        "PictureDecoders", "VideoPosters", "Fetching", "albumfs", "AlbumTestSupport", logging,
+        "PictureDecoders", "VideoPosters", "Fetching", "ObjectStores", "PhotoSearch", "albumfs",
+        "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

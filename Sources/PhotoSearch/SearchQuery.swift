@@ -12,11 +12,12 @@ package struct SearchQuery: Equatable, Sendable {
 
   private let terms: [Term]
 
-  /// In bytes.
+  /// In bytes; what comes behind them is ignored.
   package static let limit = 500
 
   package init(_ text: String) {
-    terms = SearchQuery.terms(SearchToken.split(String(text.prefix(SearchQuery.limit))))
+    terms = SearchQuery.terms(
+      SearchToken.split(String(decoding: text.utf8.prefix(SearchQuery.limit), as: UTF8.self)))
   }
 
   /// True if it asks for nothing; then it finds nothing.

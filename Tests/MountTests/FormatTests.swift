@@ -18,6 +18,7 @@ import Testing
     Fixture(name: "ciphers", password: "first"), Fixture(name: "ciphers", password: "second"),
     Fixture(release: "0.1.0", name: "released", password: "first"),
     Fixture(release: "0.1.0", name: "released", password: "second"),
+    Fixture(release: "history", name: "between", password: "first"),
   ]
 
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

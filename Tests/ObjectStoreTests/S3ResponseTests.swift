@@ -61,4 +61,13 @@ import Testing
     #expect(reply.version == ObjectVersion("\"new\"") && reply.size == 1234)
     #expect(reply.digest == [0x0A, 0xFF] && reply.date == 77)
   }
+
+  /// A server says whatever it likes.
+  @Test(arguments: ["Content-Range: bytes 0-9/-5", "Content-Length: -1", "Content-Range: /"])
+  func noSizeIsNegative(_ line: String) {
+    var reply = RemoteReply()
+    reply.take(line: Array(line.utf8)) { _ in nil }
+    #expect(reply.size == nil)
+    #expect(RemoteReply(Array("status 200\nsize -5\n".utf8))?.size == nil)
+  }
 }

@@ -159,6 +159,11 @@ package struct RemoteReply: Equatable, Sendable {
 
   package init() {}
 
+  /// A number of bytes, as a server writes it; nil if it is none.
+  package static func size(_ digits: some StringProtocol) -> Int64? {
+    Int64(digits).flatMap { $0 < 0 ? nil : $0 }
+  }
+
   package func encode() -> [UInt8] {
     var lines = RemoteLines()
     lines.add("status", "\(status)")
@@ -188,7 +193,7 @@ package struct RemoteReply: Equatable, Sendable {
     if let name = lines["fault"] { fault = RemoteFault(rawValue: name) ?? .failed }
     code = lines["code"]
     version = lines["version"].map { ObjectVersion($0) }
-    size = lines["size"].flatMap { Int64($0) }
+    size = lines["size"].flatMap(RemoteReply.size)
     digest = lines["digest"].flatMap { Hexadecimal.bytes($0) }
     date = lines["date"].flatMap { Int64($0) }
     mayBeRepeated = lines["repeated"] != nil
@@ -202,7 +207,7 @@ package struct RemoteReply: Equatable, Sendable {
 extension ListedObject {
   fileprivate init?(line: String) {
     let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-    guard words.count == 3, let size = Int64(words[0]), size >= 0 else { return nil }
+    guard words.count == 3, let size = RemoteReply.size(words[0]) else { return nil }
     self.init(name: String(words[2]), size: size, version: ObjectVersion(String(words[1])))
   }
 }

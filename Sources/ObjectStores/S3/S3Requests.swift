@@ -65,10 +65,10 @@ extension RemoteReply {
     let value = text[text.index(after: colon)...].filter { !$0.isNewline }.drop { $0 == " " }
     switch text[..<colon].lowercased() {
     case S3Field.tag: version = ObjectVersion(String(value))
-    case S3Field.range: size = value.split(separator: "/").last.flatMap { Int64($0) }
+    case S3Field.range: size = value.split(separator: "/").last.flatMap(RemoteReply.size)
     case S3Field.digest: digest = Hexadecimal.bytes(value)
     case S3Field.date: self.date = date(String(value))
-    case "content-length" where size == nil: size = Int64(value)
+    case "content-length" where size == nil: size = RemoteReply.size(value)
     default: break
     }
   }

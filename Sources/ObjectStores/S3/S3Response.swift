@@ -15,7 +15,7 @@ package enum S3Response {
     var rest = body[...]
     while let entry = element("Contents", in: &rest) {
       guard let key = text(of: "Key", in: entry), let digits = text(of: "Size", in: entry),
-        let size = Int64(digits), size >= 0, !key.utf8.contains(where: { $0 < 0x20 })
+        let size = RemoteReply.size(digits), !key.utf8.contains(where: { $0 < 0x20 })
       else { return nil }
       let version = ObjectVersion(text(of: "ETag", in: entry) ?? "")
       objects.append(ListedObject(name: key, size: size, version: version))
