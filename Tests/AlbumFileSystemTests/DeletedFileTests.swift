@@ -126,6 +126,42 @@ struct DeletedFileTests {
     #expect(try space.text("Trip/Photo/b (restored).jpg") == "the original")
   }
 
+  /// A program writes into a file that it has removed, or that another one replaced.
+  @Test(arguments: [false, true], [false, true])
+  func whatARemovedFileHeldComesBackWithItsTime(isReplaced: Bool, writesBefore: Bool) throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    try space.write("the original", to: "Trip/Photo/a.jpg")
+    let before = try space.status("Trip/Photo/a.jpg")
+    space.clock.advance(seconds: 1000)
+    let file = try space.open("Trip/Photo/a.jpg", writes: true)
+    if writesBefore {
+      try file.put(Array(" and more".utf8), at: 12)
+      try file.flush()
+    }
+    space.clock.advance(seconds: 1000)
+    if isReplaced {
+      try space.write("another", to: "Trip/Photo/b.jpg")
+      try space.rename("Trip/Photo/b.jpg", "Trip/Photo/a.jpg")
+    } else {
+      try space.unlink("Trip/Photo/a.jpg")
+    }
+    let removal = space.fileSystem.clock.now()
+    space.clock.advance(seconds: 1000)
+    try file.put(Array("THE".utf8), at: 0)
+    var time = AttributeChange()
+    time.modified = .now
+    _ = try space.fileSystem.change(time, of: before.inode)
+    try file.flush()
+    file.release()
+    let version = try #require(space.deleted.first { $0.cause == .overwritten })
+    let restored = try space.fileSystem.restoreDeleted(version)
+    let path = String(decoding: restored.path, as: UTF8.self)
+    #expect(try space.text(path) == "the original" + (writesBefore ? " and more" : ""))
+    let modified = try space.status(path).modified
+    #expect(writesBefore ? modified <= removal : modified == before.modified)
+  }
+
   /// A program that encrypts everything in place, renames and removes it.
   @Test func whatAProgramEncryptsRenamesAndRemovesComesBack() throws {
     let space = try TestSpace()

@@ -12,7 +12,19 @@ extension FileContent {
   func recordFormer(_ state: inout State) {
     if state.isFormerKnown { return }
     state.isFormerKnown = true
-    if state.stated > 0 { state.former = space.read { FormerState($0.state(index)) } }
+    if state.stated == 0 { return }
+    space.read { catalog in
+      state.former = FormerState(catalog.state(index))
+      noteDeletion(catalog.formerPlace(of: index) != nil, &state)
+    }
+  }
+
+  /// Returns true if the last name went, or one came back, since the last change.
+  @discardableResult
+  private func noteDeletion(_ isDeleted: Bool, _ state: inout State) -> Bool {
+    if isDeleted == state.wasDeleted { return false }
+    (state.wasDeleted, state.hasVersionOfDeleted) = (isDeleted, false)
+    return true
   }
 
   /// Keeps what the newest point shows. Keeps the content of the catalog as a former version, if one is due
@@ -22,11 +34,11 @@ extension FileContent {
     _ catalog: inout Catalog
   ) {
     defer { catalog.keepState(of: index) }
-    let isDeleted = catalog.formerPlace(of: index) != nil
-    if isDeleted != state.wasDeleted {
-      // The last name went, or one came back, since the file was opened.
-      (state.wasDeleted, state.hasVersionOfDeleted) = (isDeleted, false)
-      if isDeleted { state.former = FormerState(catalog.state(index)) }
+    let place = catalog.formerPlace(of: index)
+    let isDeleted = place != nil
+    if noteDeletion(isDeleted, &state), let place {
+      // The file was changed before it lost its name, too.
+      state.former = FormerState(catalog.state(index), notAfter: place.removed)
     }
     let former = state.former?.size ?? 0
     guard losesContent(from: first, size, of: former, changesEnd: state.changesEnd) else { return }

@@ -35,11 +35,12 @@ package struct FormerState: Sendable {
   fileprivate let modified: Timestamp
   fileprivate let changed: Timestamp
 
-  /// nil for an empty file.
-  package init?(_ state: InodeState) {
+  /// nil for an empty file. A time of modification after `limit` is that of a later change: the content had
+  /// its own by then.
+  package init?(_ state: InodeState, notAfter limit: Timestamp? = nil) {
     if state.size == 0 { return nil }
     size = state.size
-    modified = state.modified
+    modified = limit.map { min($0, state.modified) } ?? state.modified
     changed = state.changed
   }
 }
