@@ -13,6 +13,7 @@ final class ControlRequests: Sendable {
 
   /// How the session ended, and how many commands wait to learn that.
   private struct End {
+    var isMountGone = false
     var waiting = 0
     var isOver = false
     var failure: Failure?
@@ -41,8 +42,11 @@ final class ControlRequests: Sendable {
   }
 
   /// Stops accepting, because the mount and its device number are gone. Commands that wait for the end
-  /// continue.
-  func close() { server.withLock { $0 }?.close() }
+  /// continue. The space is about to be closed: no further request changes it.
+  func close() {
+    end.withLock { $0.isMountGone = true }
+    server.withLock { $0 }?.close()
+  }
 
   /// Reports the end of the session to all commands that wait for it, and returns when they have the reply.
   /// The process may exit then.
@@ -84,10 +88,21 @@ final class ControlRequests: Sendable {
     }
   }
 
+  private static func needsNoMount(_ request: ControlRequest) -> Bool {
+    switch request {
+    case .status, .describe, .serves, .lock, .end: true
+    default: false
+    }
+  }
+
   private func answer(_ request: ControlRequest, _ progress: (ControlReply) -> Bool)
     -> ControlReply
   {
     do throws(Failure) {
+      if !ControlRequests.needsNoMount(request), end.withLock({ $0.isMountGone }) {
+        throw Failure(
+          .unreachable, "\(options.mountPoint) was unmounted; its daemon writes the rest and ends.")
+      }
       switch request {
       case .status:
         return .status(parts.status(messages: log.messages))
