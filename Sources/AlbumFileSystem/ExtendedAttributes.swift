@@ -17,6 +17,7 @@ extension FileSystem {
     try checkAttribute(name)
     if value.count > FileSystem.attributeValueLimit { throw FSError(.attributeTooBig) }
     let time = clock.now()
+    let moment = space.removalMoment(time)
     defer { oweCommit(of: inode) }
     let (turned, twin) = try space.change {
       (catalog: inout Catalog) throws(FSError) -> (Bool, InodeNumber?) in
@@ -33,6 +34,7 @@ extension FileSystem {
       }
       if Cover.isCover(name, of: index, catalog) { try Cover.check(value, of: index, catalog) }
       try PhotoAttributes.check(name, value, of: index, catalog)
+      if isThere { catalog.beginChange(of: index, at: moment) }
       let former = PhotoAttributes.rotation(of: index, catalog)
       if AccessControl.isName(name) {
         try AccessControl.set(name, to: value, of: index, &catalog)
@@ -89,6 +91,7 @@ extension FileSystem {
     try writable()
     try checkAttribute(name)
     let time = clock.now()
+    let moment = space.removalMoment(time)
     defer { oweCommit(of: inode) }
     let (turned, twin) = try space.change {
       (catalog: inout Catalog) throws(FSError) -> (Bool, InodeNumber?) in
@@ -102,6 +105,7 @@ extension FileSystem {
         if AccessControl.isName(name) || isDerived { return (false, nil) }
         throw FSError(.noAttribute)
       }
+      catalog.beginChange(of: index, at: moment)
       let former = PhotoAttributes.rotation(of: index, catalog)
       catalog.setAttribute(name, of: index, to: nil)
       catalog.update(index) { $0.changed = time }

@@ -31,10 +31,12 @@ extension FileSystem {
       }
     } else {
       if change.modified != nil { thumbTimes.forget(inode) }
+      let moment = space.removalMoment(now)
       let changesAccess = change.permissions != nil || change.owner != nil || change.group != nil
       let (attributes, twin) = try space.change {
         (catalog: inout Catalog) throws(FSError) -> (Attributes, InodeNumber?) in
         let index = try InodeIndex(inode, in: catalog)
+        if change.isOfUser { catalog.beginChange(of: index, at: moment) }
         change.apply(to: index, now: now, &catalog)
         let twin = changesAccess ? Twins.resemble(index, time: now, &catalog) : nil
         return (catalog.attributes(index), twin)
@@ -90,6 +92,11 @@ extension FileSystem {
 }
 
 extension AttributeChange {
+  /// False for times that the kernel sends for its own writes: it never sends one of access with them.
+  fileprivate var isOfUser: Bool {
+    permissions != nil || owner != nil || group != nil || accessed != nil && modified != nil
+  }
+
   /// Applies everything in a change except the size. ctime changes with every change.
   func apply(to index: InodeIndex, now: Timestamp, _ catalog: inout Catalog) {
     catalog.update(index) { state in

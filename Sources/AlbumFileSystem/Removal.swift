@@ -17,6 +17,7 @@ extension FileSystem {
         throw FSError(.notFound)
       }
       if catalog.state(found.index).isDirectory { throw FSError(.isDirectory) }
+      if found.photo == nil { catalog.beginRemoval(of: name, found.index, at: moment) }
       catalog.update(found.index) { $0.changed = time }
       if found.photo == nil { catalog.removeEntry(name, in: directory, at: moment) }
       if zone.isThumb { ThumbView.giveUpThumbnail(for: name, in: directory, &catalog) }
@@ -40,7 +41,7 @@ extension FileSystem {
       }
       if !catalog.state(child).isDirectory { throw FSError(.notDirectory) }
       if !AlbumRemoval.isFreeOfUser(child, catalog) { throw FSError(.notEmpty) }
-      if !name.isHidden { catalog.beginDestruction(at: moment) }
+      catalog.beginRemoval(of: name, child, at: moment)
       AlbumRemoval.removeTree(name, in: directory, &catalog)
       catalog.touch(directory, time)
       let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }

@@ -95,6 +95,9 @@ enum Renaming {
     if !from.name.isHidden || replaced != nil && !to.name.isHidden {
       catalog.beginDestruction(at: moment)
     }
+    for index in [source.index, replaced].compactMap(\.self) {
+      catalog.beginChange(of: index, at: moment)
+    }
     if source.photo != nil {
       ThumbView.makeOwn(source.index, from.name, in: from.directory, &catalog)
     }

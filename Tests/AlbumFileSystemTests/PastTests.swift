@@ -310,6 +310,48 @@ struct PastTests {
     #expect(try space.list(".p").filter { $0.contains("restored") } == ["old (restored)"])
   }
 
+  /// What is lost is a word that somebody wrote about a photo, a time, or an odd name. A program that makes a
+  /// file sets all that, too, and there is nothing to lose yet.
+  @Test(
+    arguments: [
+      "caption", "no caption", "times", "permissions", "empty file", "empty folder", "hidden name",
+      "hidden folder",
+    ], [false, true])
+  func beforeAnythingIsLostThereIsAPoint(_ what: String, isYoung: Bool) throws {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    try space.mkdir(".p/.gone")
+    for (name, text) in [("a.jpg", "a photo"), (".b", "hidden"), ("empty", "")] {
+      try space.write(text, to: ".p/\(name)")
+    }
+    let (caption, mode) = (Array("user.albumfs.caption".utf8), AttributeMode())
+    let photo = try space.number(".p/a.jpg")
+    try space.fileSystem.setExtendedAttribute(caption, to: [65], of: photo, mode: mode)
+    #expect(space.space.points.isEmpty)
+    if !isYoung { space.clock.advance(seconds: 100) }
+    let before = try tree(space, .root)
+    var change = AttributeChange()
+    switch what {
+    case "caption":
+      try space.fileSystem.setExtendedAttribute(caption, to: [66], of: photo, mode: mode)
+    case "no caption": try space.fileSystem.removeExtendedAttribute(caption, of: photo)
+    case "times":
+      (change.accessed, change.modified) = (.now, .now)
+      _ = try space.fileSystem.change(change, of: photo)
+    case "permissions":
+      change.permissions = 0o600
+      _ = try space.fileSystem.change(change, of: photo)
+    case "empty file": try space.unlink(".p/empty")
+    case "empty folder": try space.rmdir(".p/.gone")
+    case "hidden name": try space.rename(".p/.b", ".p/b")
+    default: try space.rename(".p/.gone", ".p/.moved")
+    }
+    #expect(try tree(space, .root) != before)
+    let points = space.space.points.map(\.name)
+    #expect(points.count == (isYoung ? 0 : 1))
+    try compare(space, points.map { Copy(name: $0, tree: before) }, what)
+  }
+
   /// Of a photo that is given other permissions and then overwritten, several versions have one content.
   @Test(arguments: ["overwritten", "twice within a minute", "and the newer version goes"])
   func eachSnapshotHasTheThumbnailOfItsContent(_ change: String) throws {

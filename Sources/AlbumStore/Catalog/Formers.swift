@@ -119,7 +119,7 @@ extension Catalog {
     _ name: FileName, in directory: InodeIndex, at moment: RemovalMoment
   ) {
     guard let child = child(name, of: directory) else { return }
-    if !name.isHidden, inodes[child].state.isWorthPoint { beginDestruction(at: moment) }
+    beginRemoval(of: name, child, at: moment)
     keepFormer(child, name, in: directory, .deleted, moment)
     removeEntry(name, in: directory)
   }
@@ -129,7 +129,7 @@ extension Catalog {
     _ name: FileName, in directory: InodeIndex, child: InodeIndex, at moment: RemovalMoment
   ) {
     guard let former = self.child(name, of: directory) else { return }
-    if !name.isHidden, inodes[former].state.isWorthPoint { beginDestruction(at: moment) }
+    beginRemoval(of: name, former, at: moment)
     keepFormer(former, name, in: directory, .replaced, moment)
     replaceEntry(name, in: directory, child: child)
   }
@@ -488,7 +488,7 @@ extension Catalog {
 
 extension InodeState {
   /// False for an empty file, such as a temporary one whose name goes at once.
-  fileprivate var isWorthPoint: Bool { kind != .regular || size > 0 }
+  var isWorthPoint: Bool { kind != .regular || size > 0 }
 }
 
 extension FormerPlace.Reason {

@@ -37,6 +37,25 @@ extension Catalog {
     makePoint(at: moment)
   }
 
+  /// The same for a change of what an inode is apart from its content: a name, times, permissions, attributes.
+  /// What was made or changed a moment ago has nothing to lose: a program that copies sets all that last, and
+  /// one that saves renames a hidden file.
+  package mutating func beginChange(of index: InodeIndex, at moment: RemovalMoment) {
+    if inodes[index].state.changed > moment.wall - Catalog.pointInterval { return }
+    beginDestruction(at: moment)
+  }
+
+  /// The same for a name that goes.
+  package mutating func beginRemoval(
+    of name: FileName, _ index: InodeIndex, at moment: RemovalMoment
+  ) {
+    if !name.isHidden, inodes[index].state.isWorthPoint {
+      beginDestruction(at: moment)
+    } else {
+      beginChange(of: index, at: moment)
+    }
+  }
+
   @discardableResult
   package mutating func makePoint(at moment: RemovalMoment, label: FileName? = nil)
     -> HistoryPoint
