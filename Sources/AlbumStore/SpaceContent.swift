@@ -23,6 +23,20 @@ extension Space {
     return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
   }
 
+  /// See `RecordWriter.reserve`.
+  package func reserve(_ byteCounts: [Int]) throws(StoreError) -> [RecordPlace] {
+    countActivity()
+    return try records.reserve(byteCounts)
+  }
+
+  /// See `RecordWriter.append`.
+  package func append(
+    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
+    fileLength: Int64, place: RecordPlace
+  ) -> HeldExtents {
+    unsafe records.append(content, of: inode, at: offset, fileLength: fileLength, place: place)
+  }
+
   /// Reads the whole of `extent` (which the caller has clipped) into `buffer`, which has its length.
   /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are restored. Throws `.damaged` if
   /// a record does not decrypt: the buffer's content is then undefined and must not be shown. Waits at most

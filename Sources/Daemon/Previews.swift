@@ -145,6 +145,7 @@ extension Previews: PhotoSource {
 
   /// Letting orders gather would only make a person wait.
   var arrivals: Int { 0 }
+  var copiesGoFirst: Bool { false }
 
   func size(of photo: PhotoVersion) -> Int64? {
     let isWanted = state.withLock { state in

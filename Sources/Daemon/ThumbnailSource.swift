@@ -14,6 +14,8 @@ struct ThumbnailSource: PhotoSource {
 
   var arrivals: Int { fileSystem.photoArrivals }
 
+  var copiesGoFirst: Bool { fileSystem.photosAreCopied }
+
   func share(for photo: PhotoVersion) -> ProcessorShare {
     switch fileSystem.urgency(of: photo) {
     case .whenIdle: .leftover

@@ -55,6 +55,7 @@ final class TracedSource: PhotoSource {
   }
 
   var arrivals: Int { source.arrivals }
+  var copiesGoFirst: Bool { source.copiesGoFirst }
   func share(for photo: PhotoVersion) -> ProcessorShare { source.share(for: photo) }
   var thumbnailEdge: Int { source.thumbnailEdge }
   func edge(of photo: PhotoVersion) -> Int { source.edge(of: photo) }

@@ -13,6 +13,9 @@ package protocol PhotoSource: Sendable {
   /// A count that rises when photos begin to wait. So the queue notices that a program is copying photos.
   var arrivals: Int { get }
 
+  /// True while a program copies photos one after the other, and nobody waits for a thumbnail.
+  var copiesGoFirst: Bool { get }
+
   /// Bytes of this version's content; nil if it has changed or is gone, and then the caller is done with it.
   /// The queue calls this repeatedly while it decodes the photo.
   func size(of photo: PhotoVersion) -> Int64?

@@ -42,12 +42,13 @@ package final class ThumbnailQueue: Sendable {
     let ofVideos = videos.map { Availability(ThumbnailQueue.problem(with: $0.program)) }
     videoAvailability = ofVideos
     let (stop, known) = (stopBell, availability)
+    let precedence = CopyPrecedence(processors: launch.processors)
     func thread(
       _ part: WorkerThread.Part, _ bell: Doorbell, _ launch: WorkerLaunch, _ known: Availability
     ) -> WorkerThread {
       WorkerThread(
         part, longAttempts, videoAttempts, bell: bell, source: source, launch: launch, stop: stop,
-        availability: known, logger: logger)
+        availability: known, precedence: precedence, logger: logger)
     }
     var made = bells.map { thread(.first, $0, launch, known) }
     made.append(thread(.long, longBell, launch, known))

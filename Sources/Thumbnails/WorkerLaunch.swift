@@ -22,6 +22,8 @@ package struct WorkerLaunch: Sendable {
   /// The directory in which the daemon counts the threads of a worker if the kernel does not limit them.
   /// Tests pass an empty one, as /proc is with hidepid.
   package var processes = "/proc"
+  /// The file in which the kernel counts how long the processors were idle.
+  package var processors = "/proc/stat"
   /// Thumbnails of videos get a mark.
   package var marksVideos = false
 

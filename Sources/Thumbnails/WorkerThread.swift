@@ -43,6 +43,7 @@ final class WorkerThread: @unchecked Sendable {
   private let source: any PhotoSource
   private let launch: WorkerLaunch
   private let availability: Availability
+  private let precedence: CopyPrecedence
   private let logger: Logger
   private var state = WorkerState()
   private var worker: Worker?
@@ -53,7 +54,7 @@ final class WorkerThread: @unchecked Sendable {
   init(
     _ part: Part, _ longAttempts: LongAttempts, _ videoAttempts: VideoAttempts?, bell: Doorbell,
     source: any PhotoSource, launch: WorkerLaunch, stop: Doorbell, availability: Availability,
-    logger: Logger
+    precedence: CopyPrecedence, logger: Logger
   ) {
     self.part = part
     self.longAttempts = longAttempts
@@ -63,6 +64,7 @@ final class WorkerThread: @unchecked Sendable {
     self.source = source
     self.launch = launch
     self.availability = availability
+    self.precedence = precedence
     self.logger = logger
   }
 
@@ -75,7 +77,10 @@ final class WorkerThread: @unchecked Sendable {
         worker = nil
         state.lost(now: .now)
       }
-      if held == nil { held = takePicture() }
+      if held == nil {
+        letCopiesGoFirst()
+        held = takePicture()
+      }
       announceLoad()
       dismissGreedyWorker()
       switch state.next(hasPicture: held != nil, now: .now) {
@@ -117,12 +122,22 @@ final class WorkerThread: @unchecked Sendable {
   /// ends before the first decode, and many small files wake the thread once.
   private func letPhotosGather() {
     let end = MonotonicTime.now + WorkerThread.gatheringLimit
-    var descriptor = pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0)
     var seen: Int
     repeat {
       seen = source.arrivals
-      if unsafe poll(&descriptor, 1, WorkerThread.pauseMilliseconds) > 0 { return }
+      if isStoppedInPause() { return }
     } while source.arrivals != seen && MonotonicTime.now < end
+  }
+
+  private func letCopiesGoFirst() {
+    while precedence.holds(isCopying: source.copiesGoFirst, now: .now) {
+      if isStoppedInPause() { return }
+    }
+  }
+
+  private func isStoppedInPause() -> Bool {
+    var descriptor = pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&descriptor, 1, WorkerThread.pauseMilliseconds) > 0
   }
 
   /// Waits for either bell, or for an unrequested message of the worker; nil: without a limit.

@@ -1,4 +1,5 @@
 import AlbumFileSystem
+import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
 import Posix
@@ -37,6 +38,24 @@ struct ContentTests {
     file.release()
     try space.remount()
     #expect(try space.read(".plain/f") == Array(parts.joined()))
+  }
+
+  /// All processors seal a large write. The file lies in order all the same, so that it is read in long
+  /// stretches: only a record that was cut to fill a segment ends one.
+  @Test func aLargeWriteLiesInOrderInEachSegment() throws {
+    var random = SeededRandom()
+    for number in 0..<30 {
+      let content = random.bytes((1 << 20) - number * 1000)
+      try space.write(content, to: ".plain/\(number)")
+      let inode = try space.number(".plain/\(number)")
+      let extents = try #require(
+        space.space.extents(from: 0, to: .max) { $0.index(of: inode) })
+      for (extent, next) in zip(extents, extents.dropFirst()) where extent.segment == next.segment {
+        #expect(extent.length < 65_536, "file \(number) at \(next.offset)")
+        #expect(extent.grid < next.grid)
+      }
+      #expect(try space.read(".plain/\(number)") == content)
+    }
   }
 
   @Test func closedFilesSurviveTheDaemonsEnd() throws {

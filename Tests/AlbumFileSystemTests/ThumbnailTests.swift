@@ -274,6 +274,21 @@ struct ThumbnailTests {
     #expect(space.fileSystem.urgency(of: photo) == .now)
   }
 
+  @Test func thumbnailsWaitWhilePhotosAreCopiedUnlessSomebodyWaitsForOne() throws {
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    #expect(!space.fileSystem.photosAreCopied, "one photo is no copy")
+    try space.write("b", to: "Trip/Photo/b.jpg")
+    #expect(space.fileSystem.photosAreCopied)
+    #expect(throws: FSError.self) { try space.lookup("Trip/Thumb/b.jpg") }
+    #expect(!space.fileSystem.photosAreCopied, "a program asked for b")
+    #expect(try next() == ("b", .now))
+    #expect(space.fileSystem.photosAreCopied)
+    space.clock.advance(seconds: 1)
+    #expect(!space.fileSystem.photosAreCopied)
+    try space.write("c", to: "Trip/Photo/c.jpg")
+    #expect(!space.fileSystem.photosAreCopied, "a slow copy leaves the processors idle")
+  }
+
   @Test func aPhotoForWhichSyncWaitsIsUrgent() throws {
     try photo("Trip/Photo/a.jpg", "a")
     try space.fileSystem.retryThumbnails(.all)

@@ -33,7 +33,9 @@ struct SegmentWriterTests {
     var random = SeededRandom()
     for number in 0..<15 {
       let id = SegmentID(kind: .data, number: SegmentNumber(UInt32(2000 + number)))
-      let writer = SegmentWriter(id, files: files, preparesTail: number % 3 > 0)
+      let preparation = TailPreparation(
+        of: files.name(id), place.keys.cipher, images: files.images, hasThread: number % 3 > 0)
+      let writer = SegmentWriter(id, files: files, preparation: preparation)
       let records = [1, 1, 3, 12, 30].randomElement(using: &random)!
       for _ in 0..<records { _ = append(60_000, to: writer) }
       let end = writer.used

@@ -29,20 +29,31 @@ class Sizes:
     reads: int
     files: int
     photos: int
+    # Photos of a good camera, and videos, in bytes.
+    large: tuple[int, ...]
     mounted: int
 
     def times(self, factor: float, mounted: int | None = None) -> Sizes:
         """The large file keeps whole blocks, and no count becomes zero. `mounted` replaces that number."""
         counts = (max(1, round(factor * value)) for value in (self.reads, self.files, self.photos, self.mounted))
         stream, small = (max(1, round(factor * value / MIB)) * MIB for value in (self.stream, self.small))
-        sizes = Sizes(stream, small, *counts)
+        reads, files, photos, many = counts
+        # Fewer or more of them, each as long as before.
+        copies = max(1, round(factor * len(self.large)))
+        kept = tuple(self.large[place % len(self.large)] for place in range(-copies, 0))
+        sizes = Sizes(stream, small, reads, files, photos, kept, many)
         return dataclasses.replace(sizes, mounted=mounted) if mounted else sizes
 
 
-FULL = Sizes(stream=1024 * MIB, small=64 * MIB, reads=4096, files=4682, photos=273, mounted=100_000)
-QUICK = Sizes(stream=48 * MIB, small=4 * MIB, reads=512, files=300, photos=12, mounted=1000)
+def large(photos: int, videos: int, video: int) -> tuple[int, ...]:
+    return (12 * MIB,) * photos + (video * MIB,) * videos
+
+
+FULL = Sizes(stream=1024 * MIB, small=64 * MIB, reads=4096, files=4682, photos=273, large=large(24, 2, 300),
+             mounted=100_000)
+QUICK = Sizes(stream=48 * MIB, small=4 * MIB, reads=512, files=300, photos=12, large=large(2, 1, 24), mounted=1000)
 # The smallest of three sizes; the others are 10 and 100 times as large.
-SCALED = Sizes(stream=10 * MIB, small=MIB, reads=100, files=100, photos=4, mounted=1000)
+SCALED = Sizes(stream=10 * MIB, small=MIB, reads=100, files=100, photos=4, large=large(1, 1, 10), mounted=1000)
 
 
 @dataclass(frozen=True)
@@ -56,13 +67,14 @@ class Inputs:
     photos: Path
     photo_count: int
     photo_bytes: int
+    large: Path
     many: Path
 
     @property
     def content_bytes(self) -> int:
         """Returns the bytes of content in a store after the first half of a round, without thumbnails."""
         tree = sum(member.size for member in tarfile.open(self.archive) if member.isfile())
-        return self.sizes.stream + self.sizes.small + tree + 2 * self.photo_bytes
+        return self.sizes.stream + self.sizes.small + tree + 2 * self.photo_bytes + sum(self.sizes.large)
 
 
 def write_random(path: Path, size: int) -> None:
@@ -105,9 +117,15 @@ def write_empty_files(path: Path, count: int) -> None:
             archive.addfile(member, io.BytesIO(b"x"))
 
 
+# The longer edges of pictures, of which most have 6 megapixels: 0.3 to 5 MB.
+EDGES = (3000, 3000, 1800, 3000, 4200, 3000, 2400, 7500)
+
+
 def make_picture(folder: Path, number: int) -> bytes:
-    """A JPEG of 6 megapixels: soft shapes in three colours with a camera's grain; every fourth stands upright."""
-    width, height = (2000, 3000) if number % 4 == 3 else (3000, 2000)
+    """A JPEG of 1.5 to 26 megapixels: soft shapes in three colours with grain; every fourth stands upright."""
+    longer = EDGES[number % len(EDGES)]
+    shorter = longer // 3 * 2
+    width, height = (shorter, longer) if number % 4 == 3 else (longer, shorter)
     size = [str(width), str(height)]
     bands = []
     for band in range(3):
@@ -163,9 +181,33 @@ def make_inputs(folder: Path, sizes: Sizes, own_photos: Path | None) -> Inputs:
         copy_photos(own_photos, photos)
     else:
         make_photos(photos, sizes.photos)
+    films = folder / "large"
+    films.mkdir()
+    for number, size in enumerate(sizes.large):
+        # Nobody decodes them: they go into a plain folder.
+        write_random(films / f"{number:03}.{'jpg' if size == 12 * MIB else 'mp4'}", size)
     write_random(stream, sizes.stream)
     write_random(small, sizes.small)
     sums = write_archive(archive, sizes.files, random.Random(13))
     write_empty_files(many, sizes.mounted)
     lengths = [path.stat().st_size for path in photos.iterdir()]
-    return Inputs(sizes, stream, small, archive, sums, photos, len(lengths), sum(lengths), many)
+    return Inputs(sizes, stream, small, archive, sums, photos, len(lengths), sum(lengths), films, many)
+
+
+def touch_memory(folder: Path, size: int) -> int:
+    """Fills memory with a file and frees it. A virtual machine gets each page of its memory at the first touch, which
+    takes longer than most of what a row measures. Returns how many bytes were touched: no more than half of the free
+    memory.
+    """
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    size = min(size, free // 2) // MIB * MIB
+    path = folder / "touched"
+    try:
+        block = b"\xff" * MIB
+        with open(path, "wb") as file:
+            for _ in range(size // MIB):
+                file.write(block)
+    finally:
+        path.unlink(missing_ok=True)
+    return size

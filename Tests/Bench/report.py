@@ -15,7 +15,8 @@ BEGIN_ROWS, END_ROWS = "<!-- bench rows -->", "<!-- /bench rows -->"
 # The rows that README shows.
 FIRST_ROWS = ("write", "read", "read-4k", "untar", "ls", "photos-in", "thumbnails", "peak")
 ORDER = ("write", "read", "write-4k", "read-4k", "untar", "checksum", "ls", "find", "rm", "photos-in", "photos-plain",
-         "album-cost", "thumbnails", "heads", "photos-out", "rsync", "mount", "list", "cpu-write", "cpu-read", "peak",
+         "large-in", "album-cost", "thumbnails", "heads", "photos-out", "rsync", "mount", "list", "cpu-write",
+         "cpu-read", "peak",
          "peak-many", "stored")
 OTHER_TITLES = {
     "album-cost": "times as long into an album as into a plain folder",
@@ -79,7 +80,8 @@ class Table:
         sizes = self.inputs.sizes
         return TITLES[key].format(stream=of_bytes(sizes.stream), small=of_bytes(sizes.small),
                                   reads=f"{sizes.reads:,}", files=f"{sizes.files:,}",
-                                  photos=f"{self.inputs.photo_count:,}", mounted=f"{sizes.mounted:,}")
+                                  photos=f"{self.inputs.photo_count:,}", large=len(sizes.large),
+                                  mounted=f"{sizes.mounted:,}")
 
     def ratio(self, key: str, peer: Peer) -> Ratio | None:
         row = self.cells[key]

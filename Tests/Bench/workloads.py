@@ -20,6 +20,7 @@ from peers import Peer
 THUMBNAIL = 512
 # To albumfs a folder whose name begins with a dot is no album, and its photos get no thumbnails.
 PLAIN = ".plain"
+LARGE = ".large"
 
 
 @dataclass
@@ -83,6 +84,11 @@ def untar(site: Site) -> float:
 def copy_plain(site: Site) -> float:
     os.mkdir(site.root / PLAIN)
     return site.run("cp", "-r", f"{site.inputs.photos}/.", site.root / PLAIN)
+
+
+def copy_large(site: Site) -> float:
+    os.mkdir(site.root / LARGE)
+    return site.run("cp", "-r", f"{site.inputs.large}/.", site.root / LARGE)
 
 
 def copy_photos(site: Site) -> float:
@@ -172,6 +178,12 @@ def compare_plain(site: Site) -> float:
     return 0
 
 
+def compare_large(site: Site) -> float:
+    for path in site.inputs.large.iterdir():
+        require_equal(site.root / LARGE / path.name, path)
+    return 0
+
+
 def count_thumbnails(site: Site) -> float:
     """A missing thumbnail would make a row fast."""
     found = list(site.thumbnails.iterdir())
@@ -213,6 +225,7 @@ FIRST = (
     Workload("write-4k", write_small, "4 KiB writes, {small}", goal=(0.45, 0.45)),
     Workload("untar", untar, "untar {files} files", goal=(0.60, 0.80)),
     Workload("photos-plain", copy_plain, "copy {photos} photos, not into an album"),
+    Workload("large-in", copy_large, "copy {large} photos of 12 MiB and videos, not into an album"),
     Workload("photos-in", copy_photos, "copy {photos} photos", goal=(0.80, 0.95)),
     Workload("thumbnails", make_thumbnails, "… until all thumbnails are there", goal=(0.80, 0.85)),
 )
@@ -227,6 +240,7 @@ SECOND = (
     Workload("heads", read_heads, "heads of the photos, cold", True, goal=(0.80, 1.00)),
     Workload("photos-out", read_photos, "read all photos, cold", True, ("photos-in", "heads"), (0.80, 1.00)),
     Workload("plain", compare_plain, None, proves=("photos-plain",)),
+    Workload("large", compare_large, None, proves=("large-in",)),
     Workload("thumbs", count_thumbnails, None, proves=("thumbnails",)),
     Workload("rsync", rsync_out, "rsync the photos out, cold", True),
     Workload("rm", remove_tree, "rm -rf of the tree", goal=(0.65, 0.90)),

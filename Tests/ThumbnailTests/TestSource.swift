@@ -28,6 +28,8 @@ final class TestSource: PhotoSource {
     var attempts: [UInt64: Int] = [:]
     var gone: Set<UInt64> = []
     var share = ProcessorShare.ordinary
+    var isCopying = false
+    var looks = 0
   }
 
   private let state = Mutex(State(), rank: .test)
@@ -70,6 +72,17 @@ final class TestSource: PhotoSource {
 
   /// Changes the share of all photos.
   func setShare(_ share: ProcessorShare) { state.withLock { $0.share = share } }
+
+  /// A program begins or ends to copy photos.
+  func setCopying(_ isCopying: Bool) { state.withLock { $0.isCopying = isCopying } }
+  /// The number of times that the queue has asked.
+  var looksAtCopies: Int { state.withLock { $0.looks } }
+  var copiesGoFirst: Bool {
+    state.withLock { state in
+      state.looks += 1
+      return state.isCopying
+    }
+  }
 
   var arrivals: Int { state.withLock { $0.photos.count } }
 

@@ -44,6 +44,53 @@ struct ThumbnailQueueTests {
   }
 
   @Test(
+    "Copies go first: no picture is begun while they take the processors, and none is forgotten")
+  func copies() throws {
+    let source = TestSource()
+    source.setCopying(true)
+    for number in 1...4 { source.add(UInt64(number), picture) }
+    let queue = try queue(source, workers: 2) { $0.processors = "/var/empty/stat" }
+    #expect(eventually { source.looksAtCopies > 20 })
+    for number in 1...4 { #expect(source.attempts(at: UInt64(number)) == 0) }
+    source.setCopying(false)
+    for number in 1...4 { #expect(isThumbnail(source.awaitAnswer(for: UInt64(number)))) }
+    queue.stop()
+  }
+
+  @Test("A copy that leaves processors idle shares them for a second, then they look again")
+  func slowCopies() throws {
+    let directory = TemporaryDirectory()
+    let file = "\(directory.path)/stat"
+    func count(busy: Int, idle: Int) throws {
+      try Data("cpu  \(busy) 0 0 \(idle) 0 0 0 0 0 0\ncpu0 1 0 0 1\n".utf8)
+        .write(to: URL(fileURLWithPath: file))
+    }
+    let precedence = CopyPrecedence(processors: file)
+    var now = MonotonicTime.now
+    func holds(after milliseconds: Int64, isCopying: Bool = true) -> Bool {
+      now = now + .milliseconds(milliseconds)
+      return precedence.holds(isCopying: isCopying, now: now)
+    }
+    #expect(!holds(after: 0, isCopying: false))
+    try count(busy: 1000, idle: 1000)
+    #expect(holds(after: 0), "nothing is known yet")
+    try count(busy: 1020, idle: 1000)
+    #expect(holds(after: 100), "no processor was idle")
+    try count(busy: 1020, idle: 1020)
+    #expect(holds(after: 50), "a look takes longer")
+    #expect(!holds(after: 50), "all were idle")
+    try count(busy: 1200, idle: 1020)
+    #expect(!holds(after: 900))
+    #expect(holds(after: 200), "the turn is over")
+    try count(busy: 1220, idle: 1020)
+    #expect(holds(after: 100))
+    #expect(!holds(after: 1, isCopying: false), "the copy is over")
+    try count(busy: 10, idle: 10)
+    #expect(holds(after: 1))
+    #expect(holds(after: 100), "counts that go back say nothing")
+  }
+
+  @Test(
     "A worker that crashes, exhausts memory or sends nonsense costs one photo its thumbnail",
     arguments: [
       "crash", "hungry", "babble", "overlong", "wrong-id", "cut-short", "flooding", "text", "huge",

@@ -137,7 +137,8 @@ struct TidyTests {
           "Compaction/Mover", "Durability/RecordWriter",
           "Segments/SegmentInspection",
           "Journal/JournalScan", "Segments/Chaff", "Segments/ContentStore",
-          "Segments/EndedSegment", "Segments/SegmentImage", "Segments/SegmentWriter",
+          "Segments/EndedSegment", "Segments/RecordReading", "Segments/SegmentImage",
+          "Segments/SegmentWriter",
           "Segments/ShortFiles", "Segments/TailPreparation", "Segments/UnwrittenCells",
           "Journal/Fence", "SalvagedSpace", "SpaceContent",
         ]

@@ -39,6 +39,8 @@ final class PendingPhotos: Sendable {
     /// The start of the line.
     private var first = 0
 
+    var isEmpty: Bool { first == photos.count }
+
     mutating func append(_ photo: InodeNumber) { photos.append(photo) }
 
     mutating func take() -> InodeNumber? {
@@ -71,6 +73,9 @@ final class PendingPhotos: Sendable {
 
   /// A program that copies photos writes one after the other in less than this, also on a busy machine.
   private static let copyInterval = Duration.seconds(1)
+
+  /// The same where the source is fast enough to keep a processor busy.
+  private static let quickInterval = Duration.milliseconds(100)
 
   /// A leaf: nothing else is locked under it, and `wake` is called without it.
   private let monitor = Monitor(State(), rank: .leaf)
@@ -142,6 +147,16 @@ final class PendingPhotos: Sendable {
         return .whenIdle
       }
       return line == Reason.backlog.line ? .later : .now
+    }
+  }
+
+  /// True while photos are written in quick succession, and nobody waits for a thumbnail.
+  func areCopied(now: MonotonicTime) -> Bool {
+    monitor.withLock { state in
+      guard let (last, before) = state.lastWritten else { return false }
+      let isQuick =
+        now - last < PendingPhotos.quickInterval && last - before < PendingPhotos.quickInterval
+      return isQuick && state.waiters.isEmpty && state.lines[Reason.wanted.line].isEmpty
     }
   }
 

@@ -72,6 +72,9 @@ extension FileSystem {
   /// Rises when photos begin to wait.
   package var photoArrivals: Int { pendingPhotos.arrivals }
 
+  /// True while photos come one after the other, and nobody waits for a thumbnail.
+  package var photosAreCopied: Bool { pendingPhotos.areCopied(now: clock.monotonic()) }
+
   /// How urgent the thumbnail of a photo that `nextPhoto` returned is now.
   package func urgency(of photo: PhotoVersion) -> PhotoUrgency {
     pendingPhotos.urgency(of: photo.inode, now: clock.monotonic())

@@ -186,16 +186,43 @@ final class FileContent: Sendable {
   /// Seals all chunks, and throws the first error at the end.
   private func seal(_ handovers: [Handover]) throws(FSError) {
     var failure: FSError?
-    help.seal(handovers, of: self) { handover in
-      do throws(FSError) { try seal(handover) } catch { failure = failure ?? error }
+    var rest = handovers[...]
+    while let next = rest.first {
+      let isLarge = rest.count >= SealingHelp.leastChunks && failure == nil
+      let together = isLarge ? reserve(rest) : 0
+      if together > 0 {
+        help.seal(Array(rest.prefix(together)), of: self) { sealInPlace($0) }
+        rest = rest.dropFirst(together)
+        continue
+      }
+      // Its beginning may fill the segment.
+      do throws(FSError) { try seal(next) } catch { failure = failure ?? error }
+      rest = rest.dropFirst()
     }
     if let failure { throw failure }
   }
 
-  /// On a helper's thread. A failure shows at the next write, flush or sync.
-  func seal(helping handover: Handover) {
-    do throws(FSError) { try seal(handover) } catch {}
+  /// Reserves places for the first of these chunks, which threads then seal in any order: the records of a
+  /// file follow one another. Returns for how many there is room; 0 also if that is not known.
+  private func reserve(_ handovers: ArraySlice<Handover>) -> Int {
+    guard let places = try? space.reserve(handovers.map(\.chunk.range.count)) else { return 0 }
+    monitor.withLock { _ in
+      for (handover, place) in zip(handovers, places) { handover.place = place }
+    }
+    return places.count
   }
+
+  private func sealInPlace(_ handover: Handover) {
+    guard let place = monitor.withLock({ _ in handover.place.take() }) else { return }
+    let held = unsafe space.append(
+      handover.chunk.content, of: inode, at: handover.chunk.offset,
+      fileLength: handover.fileLength, place: place)
+    land(held, of: handover)
+    monitor.notifyAll()
+  }
+
+  /// On a helper's thread.
+  func seal(helping handover: Handover) { sealInPlace(handover) }
 
   private func seal(_ handover: Handover) throws(FSError) {
     do throws(StoreError) {
@@ -422,6 +449,8 @@ final class Handover: @unchecked Sendable {  // variables are only touched under
   /// Rises in the order in which chunks of a file were handed over.
   let ticket: UInt64
   var outcome = Outcome.sealing
+  /// Its reserved place, until a thread seals it there.
+  var place: RecordPlace?
   /// The sealed content, until the catalog takes it.
   var held: HeldExtents?
 

@@ -44,8 +44,8 @@ final class SealingHelp: Sendable {
     return threads
   }
 
-  /// Seals handovers of one file, with the helpers. `seal` seals one on the calling thread. Returns when no
-  /// handover waits; helpers may still seal some.
+  /// Seals handovers of one file at their places, with the helpers. `seal` seals one on the calling thread.
+  /// Returns when no handover waits; helpers may still seal some.
   func seal(_ handovers: [Handover], of content: FileContent, _ seal: (Handover) -> Void) {
     if handovers.count < SealingHelp.leastChunks || !offer(handovers.dropFirst(), of: content) {
       return handovers.forEach(seal)

@@ -188,7 +188,7 @@ final class Housekeeping: SpacePart, Sendable {
     if isFree {
       try rounds.sweep?.round(compactor)
       if files.directory.relay == nil { rounds.settling.round(context.files, context.lock) }
-      context.files.rest()
+      content.rest()
     } else if isDue(rounds.lastMove, Housekeeping.busyMoveInterval, now) {
       rounds.lastMove = now
       try rounds.sweep?.round(compactor, moving: 0)

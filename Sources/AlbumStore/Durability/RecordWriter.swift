@@ -43,6 +43,28 @@ final class RecordWriter: SpacePart, Sendable {
     return held
   }
 
+  /// Reserves places one behind the other for records with so many bytes of content, as many as the current
+  /// segment has room for. So threads that seal a file's records together leave them in one extent.
+  func reserve(_ byteCounts: [Int]) throws(StoreError) -> [RecordPlace] {
+    try health.requireWritable()
+    return try durability.reclaims.whenThereIsRoom { () throws(StoreError) in
+      try announce(isMoved: false)
+      return try content.reserve(byteCounts, begin: beginSegment)
+    }
+  }
+
+  /// Does what `append` does, at a reserved place.
+  func append(
+    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
+    fileLength: Int64, place: RecordPlace
+  ) -> HeldExtents {
+    let header = newRecord(content.count, of: inode, at: offset, fileLength)
+    let extent = unsafe self.content.seal(content, header: header, at: place) { extent in
+      catalog.withLock { $0.hold(extent) }
+    }
+    return HeldExtents(extent, catalog)
+  }
+
   /// Seals a copy, because the bytes before it are content that other threads may be reading.
   private func appendRest(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, behind first: Extent,
@@ -82,14 +104,18 @@ final class RecordWriter: SpacePart, Sendable {
   private func sealOnce(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool, isMoved: Bool
   ) throws(StoreError) -> Extent {
-    try durability.outlasting { () throws(StoreError) in
-      try durability.announceSession(leaving: isMoved ? 1 : nil)
-    }
+    try announce(isMoved: isMoved)
     return try unsafe self.content.append(
       content, header: header, mayCut: mayCut,
       begin: isMoved ? beginSegmentForMove : beginSegment,
       finished: { number in self.catalog.withLock { $0.setState(of: number, to: .living) } },
       held: { extent in catalog.withLock { $0.hold(extent) } })
+  }
+
+  private func announce(isMoved: Bool) throws(StoreError) {
+    try durability.outlasting { () throws(StoreError) in
+      try durability.announceSession(leaving: isMoved ? 1 : nil)
+    }
   }
 
   /// Takes numbers from the catalog a thousand at a time.

@@ -12,9 +12,9 @@ import Posix
 /// disk.
 final class ContentStore: Sendable {
   let files: SegmentFiles
-  private let scratch: ScratchPool
+  let scratch: ScratchPool
 
-  private struct Tail {
+  struct Tail {
     /// The segment for new records.
     var current: SegmentWriter?
     /// Writers whose image may hold bytes that are not in a file yet, including `current`.
@@ -27,8 +27,12 @@ final class ContentStore: Sendable {
     var unproven: [SegmentNumber: SegmentWriter] = [:]
     /// The number of calls that are sealing a record into a segment or have not yet returned its place.
     var appending: [SegmentNumber: Int] = [:]
+    /// The tail of the next segment, if it is likely to be born before it is full.
+    var nextTail: TailPreparation?
+    /// True if the last segment was born before it was full, as when files are closed one after the other.
+    var expectsTail = true
   }
-  private let tail = Monitor(Tail(), rank: .openSegments)
+  let tail = Monitor(Tail(), rank: .openSegments)
   private let births = Mutex((), rank: .newSegment)
 
   init(files: SegmentFiles) {
@@ -39,8 +43,8 @@ final class ContentStore: Sendable {
   }
 
   /// The greatest stretch for one read: 1 MiB and the rest of the last record.
-  private static let recordsPerRead = 17
-  private static let recordStride = Int(DataRecord.fullGridCount) * RecordLayout.grid
+  static let recordsPerRead = 17
+  static let recordStride = Int(DataRecord.fullGridCount) * RecordLayout.grid
 
   // MARK: Writing
 
@@ -64,6 +68,37 @@ final class ContentStore: Sendable {
     }
   }
 
+  /// Reserves places in one segment for data records with so many bytes of content, one behind the other; as
+  /// many as fit, perhaps none. The caller seals each with `seal`. Until then a flush of the segment waits,
+  /// so the caller waits for nothing in between.
+  func reserve(
+    _ byteCounts: [Int], begin: () throws(StoreError) -> SegmentNumber
+  ) throws(StoreError) -> [RecordPlace] {
+    let writer = try enter(begin)
+    let places = writer.reserve(byteCounts.map { DataRecord.headerByteCount + $0 }).map {
+      RecordPlace(writer: writer, offset: $0)
+    }
+    if places.isEmpty {
+      leave(writer)
+    } else {
+      tail.withLock { $0.appending[writer.id.number]! += places.count - 1 }
+    }
+    return places
+  }
+
+  /// Seals one record at its reserved place. `held` receives it as in `append`.
+  func seal(
+    _ content: UnsafeMutableRawBufferPointer, header: DataRecord, at place: RecordPlace,
+    held: (Extent) -> Void
+  ) -> Extent {
+    let plaintext = unsafe ContentStore.plaintext(content, header)
+    unsafe place.writer.seal(plaintext, kind: .data, at: place.offset)
+    let extent = ContentStore.extent(header, place.writer, at: place.offset)
+    held(extent)
+    leave(place.writer)
+    return extent
+  }
+
   /// Seals as much as fills the segment; nil if that is too little to be worthwhile.
   private func sealBeginning(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, in writer: SegmentWriter
@@ -79,14 +114,27 @@ final class ContentStore: Sendable {
   private func seal(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, in writer: SegmentWriter
   ) -> Extent? {
+    let plaintext = unsafe ContentStore.plaintext(content, header)
+    guard let offset = unsafe writer.append(plaintext, kind: .data) else { return nil }
+    return ContentStore.extent(header, writer, at: offset)
+  }
+
+  /// Puts the header into the bytes before the content.
+  private static func plaintext(
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord
+  ) -> UnsafeRawBufferPointer {
     let plaintext = unsafe UnsafeMutableRawBufferPointer(
       start: content.baseAddress! - DataRecord.headerByteCount,
       count: content.count + DataRecord.headerByteCount)
     unsafe header.encode(into: plaintext)
-    guard let offset = unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data)
-    else { return nil }
-    return Extent(
-      offset: header.offset, length: Int64(content.count), segment: writer.id.number,
+    return UnsafeRawBufferPointer(plaintext)
+  }
+
+  private static func extent(
+    _ header: DataRecord, _ writer: SegmentWriter, at offset: Int
+  ) -> Extent {
+    Extent(
+      offset: header.offset, length: Int64(header.length), segment: writer.id.number,
       grid: UInt32(offset / RecordLayout.grid), skip: 0)
   }
 
@@ -103,14 +151,46 @@ final class ContentStore: Sendable {
       try births.withLock { _ throws(StoreError) in
         if tail.withLock({ $0.current != nil }) { return }
         let number = try begin()
-        let writer = SegmentWriter(
-          SegmentID(kind: .data, number: number), files: files, preparesTail: true)
+        let id = SegmentID(kind: .data, number: number)
+        let writer = SegmentWriter(id, files: files, preparation: takeTail(of: id))
         tail.withLock { tail in
           tail.current = writer
           tail.open[number] = writer
         }
       }
     }
+  }
+
+  private func takeTail(of id: SegmentID) -> TailPreparation? {
+    let name = files.name(id)
+    let (ready, isExpected) = tail.withLock { tail in
+      defer { tail.nextTail = nil }
+      return (tail.nextTail, tail.expectsTail)
+    }
+    if let ready, ready.name == name { return ready }
+    if !isExpected { return nil }
+    return TailPreparation(of: name, files.keys.cipher, images: files.images)
+  }
+
+  /// Has the tail of the next segment computed if this one was born before it was full and files still come:
+  /// while programs read their next file, a processor is free.
+  private func prepareNextTail() {
+    let (current, isDone) = tail.withLock { ($0.current, $0.nextTail != nil) }
+    guard let current, !isDone, current.hadTail, current.used >= files.segmentSize / 4 else {
+      return
+    }
+    let number = SegmentNumber(current.id.number.rawValue &+ 1)
+    let name = files.name(SegmentID(kind: .data, number: number), files.session)
+    let next = TailPreparation(of: name, files.keys.cipher, images: files.images)
+    tail.withLock { $0.nextTail = next }
+  }
+
+  /// Returns memory, when nobody uses the space.
+  func rest() {
+    let unused = tail.withLock { $0.nextTail.take() }
+    // It gives its image back first.
+    _ = consume unused
+    files.rest()
   }
 
   private func leave(_ writer: SegmentWriter) {
@@ -146,8 +226,10 @@ final class ContentStore: Sendable {
   {
     try writer.finish()
     let number = writer.id.number
+    let hadTail = writer.hadTail
     tail.withLock { tail in
       tail.open[number] = nil
+      tail.expectsTail = hadTail
       if files.directory.outages != nil { tail.unproven[number] = writer }
     }
     finished(number)
@@ -177,6 +259,7 @@ final class ContentStore: Sendable {
     for writer in tail.withLock({ Array($0.open.values) }) {
       if writer.isEnded { try finish(writer, finished) } else { try writer.flush() }
     }
+    prepareNextTail()
   }
 
   /// Ends the open segments, however full they are. `isStated` returns true if frames refer to a segment;
@@ -246,226 +329,10 @@ final class ContentStore: Sendable {
   var openRoom: Int {
     tail.withLock { $0.current }.map { files.segmentSize - $0.used } ?? 0
   }
-
-  // MARK: Reading
-
-  /// Reads the whole of an extent, see `Space.read`.
-  func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
-    var origin = RecordOrigin()
-    try unsafe read(extent, into: buffer, noting: &origin)
-  }
-
-  /// The same; also collects in `origin` the headers of the records.
-  func read(
-    _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
-  ) throws(StoreError) {
-    precondition(Int64(buffer.count) == extent.length)
-    let limit = Int64(ContentStore.recordsPerRead - 1) * DataRecord.contentLimit
-    var position: Int64 = 0
-    while position < extent.length {
-      let part = extent.clipped(
-        from: extent.offset + position, to: extent.offset + min(position + limit, extent.length))
-      let target = unsafe UnsafeMutableRawBufferPointer(
-        rebasing: buffer[Int(position)..<Int(position + part.length)])
-      try unsafe readPart(part, into: target, noting: &origin)
-      position += part.length
-    }
-  }
-
-  private func readPart(
-    _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
-  ) throws(StoreError) {
-    let source = try source(of: extent.segment)
-    let into = Int64(extent.skip) + extent.length
-    let last = Int((into - 1) / DataRecord.contentLimit)
-    let lastContent = Int(into - Int64(last) * DataRecord.contentLimit)
-    let wanted =
-      last * ContentStore.recordStride
-      + RecordLayout.sealedByteCount(plaintext: DataRecord.headerByteCount + lastContent)
-    let base = Int(extent.grid) * RecordLayout.grid
-    let image = scratch.take()
-    defer { scratch.give(image) }
-    let sealed = unsafe UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wanted])
-    try unsafe source.read(into: sealed, at: base)
-    var done = 0
-    for record in 0...last {
-      let start = record * ContentStore.recordStride
-      let skip = record == 0 ? Int(extent.skip) : 0
-      let count = min(Int(DataRecord.contentLimit) - skip, buffer.count - done)
-      let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + count])
-      origin.include(
-        try unsafe open(
-          image, start, available: wanted - start, base + start, source, skip: skip, into: target))
-      done += count
-    }
-  }
-
-  /// Decrypts the record at `start` of the scratch image (`offset` in its segment) and copies the content
-  /// from `skip` on.
-  private func open(
-    _ image: SegmentImage, _ start: Int, available: Int, _ offset: Int, _ source: Source,
-    skip: Int, into target: UnsafeMutableRawBufferPointer
-  ) throws(StoreError) -> DataRecord {
-    let cipher = files.keys.cipher
-    let front = unsafe UnsafeRawBufferPointer(rebasing: image.bytes[start..<start + available])
-    guard let (kind, byteCount) = unsafe cipher.header(of: front), kind == .data,
-      byteCount >= DataRecord.headerByteCount + skip + target.count
-    else { throw source.damaged(offset) }
-    let length = RecordLayout.sealedByteCount(plaintext: byteCount)
-    if length > available {
-      // The extent ends within this record, which continues after the bytes that were read.
-      guard start + length <= image.byteCount else { throw source.damaged(offset) }
-      let rest = unsafe UnsafeMutableRawBufferPointer(
-        rebasing: image.bytes[(start + available)..<(start + length)])
-      try unsafe source.read(into: rest, at: offset + available)
-    }
-    let sealed = unsafe UnsafeMutableRawBufferPointer(
-      rebasing: image.bytes[start..<start + length])
-    let isWhole = byteCount == DataRecord.headerByteCount + target.count
-    let header =
-      unsafe isWhole
-      ? openInPlace(sealed, byteCount, source.name, offset, target)
-      : openWithin(sealed, byteCount, source.name, offset, skip, target)
-    guard let header else { throw source.damaged(offset) }
-    return header
-  }
-
-  /// For the whole content of a record: decrypts it at its destination. Its header lands on the 40 bytes
-  /// before, which are restored afterwards.
-  private func openInPlace(
-    _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
-    _ target: UnsafeMutableRawBufferPointer
-  ) -> DataRecord? {
-    let header = DataRecord.headerByteCount
-    let start = unsafe target.baseAddress! - header
-    return unsafe withUnsafeTemporaryAllocation(
-      byteCount: header, alignment: 8
-    ) { saved in
-      unsafe saved.baseAddress!.copyMemory(from: start, byteCount: header)
-      defer { unsafe start.copyMemory(from: saved.baseAddress!, byteCount: header) }
-      let plaintext = unsafe UnsafeMutableRawBufferPointer(start: start, count: byteCount)
-      guard
-        unsafe files.keys.cipher.open(
-          UnsafeRawBufferPointer(sealed), kind: .data, byteCount: byteCount, segment: name,
-          offset: Int64(offset), into: plaintext)
-      else { return nil }
-      return unsafe DataRecord(
-        decoding: UnsafeRawBufferPointer(rebasing: plaintext[..<header]),
-        plaintextByteCount: byteCount)
-    }
-  }
-
-  /// For a part of a record: decrypts it at its place, copies the part and wipes the rest.
-  private func openWithin(
-    _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
-    _ skip: Int, _ target: UnsafeMutableRawBufferPointer
-  ) -> DataRecord? {
-    let start = RecordLayout.ciphertextOffset
-    let plaintext = unsafe UnsafeMutableRawBufferPointer(
-      rebasing: sealed[start..<start + byteCount])
-    defer { unsafe erase(plaintext) }
-    guard
-      unsafe files.keys.cipher.open(
-        UnsafeRawBufferPointer(sealed), kind: .data, byteCount: byteCount, segment: name,
-        offset: Int64(offset), into: plaintext),
-      let header = unsafe DataRecord(
-        decoding: UnsafeRawBufferPointer(plaintext), plaintextByteCount: byteCount)
-    else { return nil }
-    let from = DataRecord.headerByteCount + skip
-    unsafe target.copyMemory(
-      from: UnsafeRawBufferPointer(rebasing: plaintext[from..<from + target.count]))
-    return header
-  }
-
-  /// True if all records of an extent decrypt. Throws if the disk returns an error.
-  func decrypts(_ extent: Extent) throws(StoreError) -> Bool {
-    let image = scratch.take()
-    defer { scratch.give(image, wiping: image.byteCount) }
-    let piece = ContentStore.recordsPerRead - 1
-    var origin = RecordOrigin()
-    var position = extent.offset
-    while position < extent.end {
-      let next = min(extent.end, position + Int64(piece) * DataRecord.contentLimit)
-      let target = unsafe UnsafeMutableRawBufferPointer(
-        rebasing: image.bytes[
-          DataRecord.headerByteCount..<(DataRecord.headerByteCount + Int(next - position))])
-      do throws(StoreError) {
-        try unsafe readPart(
-          extent.clipped(from: position, to: next), into: target, noting: &origin)
-      } catch {
-        if [.damaged, .missing, .misplaced].contains(error.code) { return false }
-        throw error
-      }
-      position = next
-    }
-    return true
-  }
-
-  /// The same for recovery, to which an extent that the disk cannot read counts as whole, so that recovery
-  /// continues: reading the file returns the error, and a check names the file.
-  func decryptsOrIsUnreadable(_ extent: Extent) throws(StoreError) -> Bool {
-    do throws(StoreError) { return try decrypts(extent) } catch {
-      if error.code != .inputOutput { throw error }
-      return true
-    }
-  }
-
-  // MARK: Where a segment is
-
-  /// The source of a segment's bytes: its image while it is being written, otherwise its file.
-  private struct Source {
-    let name: SegmentName
-    let writer: SegmentWriter?
-    let file: (any StorageFile)?
-
-    var path: String { SegmentPath.path(of: name) }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
-      var count = 0
-      if let writer {
-        count = unsafe writer.copy(at: offset, into: buffer)
-      } else if let file {
-        do throws(Errno) { count = try unsafe file.read(into: buffer, at: Int64(offset)) } catch {
-          throw StoreError(reading: path, error)
-        }
-      }
-      if count < buffer.count { throw damaged(offset) }
-    }
-
-    func damaged(_ offset: Int) -> StoreError {
-      StoreError(
-        .damaged,
-        "a record at byte \(offset) of a segment does not decrypt: the file was changed, "
-          + "cut short or damaged outside albumfs; restore it from a backup of the store",
-        path: path)
-    }
-  }
-
-  private func source(of number: SegmentNumber) throws(StoreError) -> Source {
-    if number == Extent.lostSegment {
-      throw StoreError(
-        .damaged,
-        "the part of the journal that recorded this part of the file is damaged; "
-          + "restore the file from a backup, or write it anew")
-    }
-    let id = SegmentID(kind: .data, number: number)
-    let name = files.name(id)
-    if let writer = tail.withLock({ $0.open[number] ?? $0.givenUp[number] }) {
-      return Source(name: name, writer: writer, file: nil)
-    }
-    return Source(name: name, writer: nil, file: try files.open(id))
-  }
 }
 
-/// The header values of the newest of some records. A copy of their content carries these values, so that it
-/// never looks newer than the original.
-struct RecordOrigin {
-  private(set) var sequence: UInt64 = 0
-  private(set) var fileLength: Int64 = 0
-
-  mutating func include(_ header: DataRecord) {
-    if header.sequence < sequence { return }
-    sequence = header.sequence
-    fileLength = header.fileLength
-  }
+/// The place of one data record in a segment, which a thread seals there, once.
+package struct RecordPlace: Sendable {
+  let writer: SegmentWriter
+  let offset: Int
 }

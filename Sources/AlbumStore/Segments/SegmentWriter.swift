@@ -54,9 +54,10 @@ final class SegmentWriter: Sendable {
   }
   private let state = Monitor(State(), rank: .segment)
 
-  /// `preparesTail`: a thread computes the tail meanwhile, since much comes soon.
+  /// `preparation`: the tail that the file is likely to be born with.
   init(
-    _ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true, preparesTail: Bool = false
+    _ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true,
+    preparation: TailPreparation? = nil
   ) {
     self.id = id
     self.files = files
@@ -64,10 +65,7 @@ final class SegmentWriter: Sendable {
     name = files.name(id)
     path = files.path(id)
     image = files.images.take()
-    if preparesTail, files.segmentSize >= TailPreparation.leastSegment {
-      let preparation = TailPreparation(of: name, files.keys.cipher, images: files.images)
-      state.withLock { $0.preparation = preparation }
-    }
+    state.withLock { $0.preparation = preparation }
   }
 
   deinit { files.images.give(image) }
@@ -78,6 +76,12 @@ final class SegmentWriter: Sendable {
   var usedAtOnce: Int? { state.withLockIfFree { $0.reserved } }
   /// True if it has no record.
   var isEmpty: Bool { used == SegmentSeal.reservedByteCount }
+  /// True if its file was born with a tail of an eighth or more. The last record may leave a little room.
+  var hadTail: Bool {
+    state.withLock { state in
+      state.isBorn && state.tailStart * RecordLayout.grid <= files.segmentSize / 8 * 7
+    }
+  }
   /// True if it takes no more records.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
@@ -92,16 +96,31 @@ final class SegmentWriter: Sendable {
   /// Seals a record and returns its offset; nil if it does not fit any more. The plaintext includes the
   /// record's header, so it may be longer than the content.
   func append(_ plaintext: UnsafeRawBufferPointer, kind: RecordKind) -> Int? {
-    let padded = RecordLayout.paddedByteCount(plaintext: plaintext.count)
-    let reservation = state.withLock { state -> Int? in
-      let offset = state.reserved
-      if state.isEnded { return nil }
-      if offset + padded > files.segmentSize { return nil }
-      state.reserved += padded
-      state.sealing.append(offset)
-      return offset
+    guard let offset = reserve([plaintext.count]).first else { return nil }
+    unsafe seal(plaintext, kind: kind, at: offset)
+    return offset
+  }
+
+  /// Reserves the places of records, one behind the other, for plaintexts of these sizes. Returns the offsets
+  /// of those that fit. The caller then seals each: `flush` waits for that.
+  func reserve(_ byteCounts: [Int]) -> [Int] {
+    state.withLock { state in
+      if state.isEnded { return [] }
+      var offsets: [Int] = []
+      for byteCount in byteCounts {
+        let padded = RecordLayout.paddedByteCount(plaintext: byteCount)
+        if state.reserved + padded > files.segmentSize { break }
+        offsets.append(state.reserved)
+        state.reserved += padded
+      }
+      state.sealing += offsets
+      return offsets
     }
-    guard let offset = reservation else { return nil }
+  }
+
+  /// Seals a record at its reserved place.
+  func seal(_ plaintext: UnsafeRawBufferPointer, kind: RecordKind, at offset: Int) {
+    let padded = RecordLayout.paddedByteCount(plaintext: plaintext.count)
     let sealed = RecordLayout.sealedByteCount(plaintext: plaintext.count)
     unsafe files.keys.cipher.seal(
       plaintext, kind: kind, segment: name, offset: Int64(offset),
@@ -118,7 +137,6 @@ final class SegmentWriter: Sendable {
       }
     }
     state.notifyAll()
-    return offset
   }
 
   /// The same of bytes that are no secret of a file.
@@ -211,13 +229,10 @@ final class SegmentWriter: Sendable {
     let preparation =
       state.withLock { $0.preparation }
       ?? TailPreparation(of: name, files.keys.cipher, images: files.images, hasThread: false)
-    try unsafe preparation.withTail(from: end) { tail throws(Errno) in
+    try unsafe preparation.withTail(from: end) { tail, words throws(Errno) in
       try unsafe file.write(written, tail, at: 0)
       var checksum = unsafe SegmentChecksum(written)
-      unsafe checksum.add(tail)
-      let words = stride(from: 0, to: tail.count, by: RecordLayout.grid).map {
-        UInt64(littleEndian: unsafe tail.loadUnaligned(fromByteOffset: $0, as: UInt64.self))
-      }
+      for word in words { checksum.add(word) }
       state.withLock { state in
         state.isBorn = true
         state.counted = end

@@ -3,14 +3,14 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-/// The tail of a segment's file, which a thread of its own computes while the first records are sealed: the
-/// `close` of a file waits for the birth of a segment, and half of that is the tail. The thread goes from the
-/// end of the segment towards its beginning, whoever needs the tail comes to meet it. Any thread.
+/// The tail of a segment's file, which a thread of its own computes before the file is born: the `close` of a
+/// file waits for the birth of a segment, and half of that is the tail. The thread goes from the end of the
+/// segment towards its beginning, whoever needs the tail comes to meet it. Any thread.
 final class TailPreparation: Sendable {
   /// Some 0.2 ms of work.
   private static let pieceByteCount = 256 << 10
   /// A smaller segment has its tail sooner than a thread has started.
-  static let leastSegment = 1 << 20
+  private static let leastSegment = 1 << 20
 
   private struct State {
     /// The caller of `withTail` computes what it needs of the bytes below.
@@ -18,22 +18,25 @@ final class TailPreparation: Sendable {
     /// The thread computes the bytes from here on.
     var high: Int
     var isThreadAtWork = false
+    /// The first 8 bytes of each cell that is computed, for the checksum of the file.
+    var words: [UInt64]
   }
 
   private let image: SegmentImage
   private let images: ScratchPool
   private let cipher: RecordCipher
-  private let name: SegmentName
+  let name: SegmentName
   private let state: Monitor<State>
 
-  /// Without a thread, or where none can start, `withTail` computes all.
+  /// Without a thread, for a small segment, or where no thread can start, `withTail` computes all.
   init(of name: SegmentName, _ cipher: RecordCipher, images: ScratchPool, hasThread: Bool = true) {
     self.name = name
     self.cipher = cipher
     self.images = images
     image = images.take()
-    state = Monitor(State(high: image.byteCount), rank: .leaf)
-    guard hasThread else { return }
+    let words = [UInt64](repeating: 0, count: image.byteCount / RecordLayout.grid)
+    state = Monitor(State(high: image.byteCount, words: words), rank: .leaf)
+    guard hasThread, image.byteCount >= TailPreparation.leastSegment else { return }
     try? PosixThread(name: "tail") { [weak self] in
       while self?.computeFromAbove() == true {}
     }.detach()
@@ -41,12 +44,14 @@ final class TailPreparation: Sendable {
 
   deinit { images.give(image) }
 
-  /// Calls `body` with the bytes from `end`, a multiple of the grid, to the end of the segment.
+  /// Calls `body` with the bytes from `end`, a multiple of the grid, to the end of the segment, and with the
+  /// first 8 bytes of each of their cells.
   func withTail<Result>(
-    from end: Int, _ body: (UnsafeRawBufferPointer) throws(Errno) -> Result
+    from end: Int, _ body: (UnsafeRawBufferPointer, _ words: [UInt64]) throws(Errno) -> Result
   ) throws(Errno) -> Result {
     finish(from: end)
-    return try unsafe body(UnsafeRawBufferPointer(rebasing: image.bytes[end...]))
+    let words = state.withLock { Array($0.words[(end / RecordLayout.grid)...]) }
+    return try unsafe body(UnsafeRawBufferPointer(rebasing: image.bytes[end...]), words)
   }
 
   private func finish(from end: Int) {
@@ -83,5 +88,13 @@ final class TailPreparation: Sendable {
   private func compute(_ range: Range<Int>) {
     let part = unsafe UnsafeMutableRawBufferPointer(rebasing: image.bytes[range])
     unsafe cipher.fillTail(part, of: name, from: range.lowerBound)
+    // While they are in the processor's cache.
+    let words = (0..<part.count / RecordLayout.grid).map { cell in
+      let offset = cell * RecordLayout.grid
+      return UInt64(
+        littleEndian: unsafe part.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    let first = range.lowerBound / RecordLayout.grid
+    state.withLock { $0.words.replaceSubrange(first..<first + words.count, with: words) }
   }
 }
