@@ -165,6 +165,8 @@ package final class FaultyNetwork: Sendable {
   package var held: String { scratch.path("held") }
   /// While there is a file of this path, nothing goes through.
   package var away: String { held + ".away" }
+  /// While there is a file of this path, everything gets there, and nothing comes back.
+  package var silent: String { held + ".silent" }
   private let scratch: ScratchDirectory
   private let input = Pipe()
   private let output = Pipe()

@@ -28,7 +28,7 @@ import Testing
   }
 
   private func withBucket(
-    delays: String = "", network: FaultyNetwork? = nil, initOptions: [String] = [],
+    delays: String = "watch=0.3", network: FaultyNetwork? = nil, initOptions: [String] = [],
     mounts: Bool = false,
     _ script: String
   ) throws {
@@ -173,7 +173,7 @@ import Testing
   @Test func whatGoesWrongNamesTheRemedy() throws {
     let server = try ObjectServer.shared().authority
     try withBucket(
-      delays: "remote=0.2",
+      delays: "remote=0.2,watch=0.3",
       """
       export AWS_ACCESS_KEY_ID=\(ObjectServer.accessKey) AWS_SECRET_ACCESS_KEY=wrong
       export AWS_ENDPOINT_URL=http://\(server)

@@ -14,8 +14,8 @@ output confirms. The next request of that method gets the fault. It ends with it
 | hold | nothing, for ever; FILE gets a line |
 | pass | nothing unusual |
 
-While there is a file FILE.away, every request gets `reset`. With --ignores-conditions, a server that refuses to save
-seems to have saved.
+While there is a file FILE.away, every request gets `reset`; while there is a file FILE.silent, every one gets `hold`.
+With --ignores-conditions, a server that refuses to save seems to have saved.
 """
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ def fault_of(method: str) -> str | None:
     global count
     if os.path.exists(sys.argv[2] + ".away"):
         return "reset"
+    if os.path.exists(sys.argv[2] + ".silent"):
+        return "hold"
     with lock:
         for place, (other, fault) in enumerate(expected):
             if other == method:

@@ -33,6 +33,8 @@ package struct S3Place: Hashable, Sendable, CustomStringConvertible {
     self.prefix = prefix
   }
 
+  init(bucket: String, prefix: String) { (self.bucket, self.prefix) = (bucket, prefix) }
+
   package var description: String {
     S3Place.scheme + bucket + (prefix.isEmpty ? "" : "/\(prefix)")
   }
