@@ -226,6 +226,79 @@ import Testing
     space.abandon()
   }
 
+  /// The thumbnails of an album are read together, so they lie together, wherever the photos are.
+  @Test func theThumbnailsOfAnAlbumTakeFewRequests() throws {
+    let machine = Machine(self)
+    let space = try machine.open()
+    func thumbnail(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 1500) }
+    for number in 0..<200 {
+      try space.write([UInt8](repeating: 1, count: 60_000), to: "photo \(number)")
+      try space.write(thumbnail(number), to: "thumbnail \(number)", in: .thumbnails)
+    }
+    try space.close()
+    let other = Machine(self)
+    let reader = try other.open(readOnly: true)
+    let before = bucket.calls(.load)
+    for number in 0..<200 {
+      #expect(try reader.content(of: "thumbnail \(number)") == thumbnail(number))
+    }
+    #expect(bucket.calls(.load) - before <= 5)
+    try reader.close()
+  }
+
+  // MARK: Readers
+
+  /// A reader finds what is written by the names that it must have. To list a bucket costs more, and needs another
+  /// right.
+  @Test func aReaderFollowsWithoutListing() throws {
+    let machines = (0..<4).map { _ in Machine(self) }
+    var writer = try machines[0].open()
+    try writer.write([0], to: "0")
+    try writer.barrierThere()
+    let reader = try machines[3].open(readOnly: true)
+    let follower = Follower(reader.context, from: reader.context.fence, reader.status.recovery)
+    func content(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 70_000) }
+    for number in 1...24 {
+      // Another machine, and a checkpoint now and then.
+      if number % 8 == 0 {
+        try writer.close()
+        writer = try machines[number / 8 % 3].open()
+      }
+      try writer.write(content(number), to: "\(number)")
+      if number % 5 == 0 { try writer.durability.checkpoint() }
+      writer.remove("\(number - 1)")
+      try writer.commit()
+      try writer.barrierThere()
+      let lists = bucket.calls(.list)
+      _ = follower.round()
+      #expect(follower.following.problem == nil)
+      #expect(bucket.calls(.list) == lists, "\(number)")
+      #expect(try reader.content(of: "\(number)") == content(number))
+      #expect(try reader.content(of: "\(number - 1)") == nil)
+    }
+    try writer.close()
+    try reader.close()
+  }
+
+  /// A reader that was asleep while several machines wrote shows what the last one left.
+  @Test func aReaderThatSleptFollowsAgain() throws {
+    let (machine, writers) = (Machine(self), (0..<4).map { _ in Machine(self) })
+    let reader = try machine.open(readOnly: true)
+    let follower = Follower(reader.context, from: reader.context.fence, reader.status.recovery)
+    for round in 0..<4 {
+      for session in 0..<round {
+        let writer = try writers[session].open()
+        try writer.write([UInt8(round), UInt8(session)], to: "file")
+        try writer.close()
+      }
+      _ = follower.round()
+      #expect(follower.following.problem == nil)
+      let wanted: [UInt8]? = round == 0 ? nil : [UInt8(round), UInt8(round - 1)]
+      #expect(try reader.content(of: "file") == wanted, "\(round)")
+    }
+    try reader.close()
+  }
+
   // MARK: Two machines
 
   /// A mount leaves what a killed session had not sent, if another machine has written since. A repair sends it

@@ -65,6 +65,7 @@ package final class StagedDirectory: StorageDirectory {
   let hindrance: @Sendable () -> ObjectError.Hindrance?
 
   package let kind = StorageKind(name: "s3", sharing: .network)
+  package let isReadFromServer = true
   package var outages: Outages? { waiting }
   package var relay: (any StorageRelay)? { self }
 
