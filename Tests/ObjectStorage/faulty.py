@@ -1,6 +1,6 @@
 """A network between a client and an object storage that loses what it is told to.
 
-    faulty.py HOST:PORT FILE [--every-third] [--ignores-conditions]
+    faulty.py HOST:PORT FILE [--every-third] [--ignores-conditions] [--ipv6]
 
 Prints its port. Standard input has blocks of lines, `METHOD FAULT`, each ended by a blank line, which a line of
 output confirms. The next request of that method gets the fault. It ends with its standard input.
@@ -23,6 +23,7 @@ import http.client
 import http.server
 import itertools
 import os
+import socket
 import socketserver
 import sys
 import threading
@@ -109,7 +110,9 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         pass
 
 
-server = Server(("127.0.0.1", 0), Handler)
+if "--ipv6" in sys.argv:
+    Server.address_family = socket.AF_INET6
+server = Server(("::1" if "--ipv6" in sys.argv else "127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print(server.server_port, flush=True)
 block: list[tuple[str, str]] = []

@@ -273,6 +273,11 @@ class Session:
                 if process.returncode == 0:
                     self.synced = count
 
+    def __str__(self) -> str:
+        last = ", ".join(f"{one.kind} {one.name}" for one in self.operations[-2:])
+        return (f"a session of {len(self.operations)} operations, {len(self.states) - 1} of them ended and {self.synced} "
+                f"synced, the last ones {last}")
+
     def stop(self) -> None:
         self.stops.set()
         self.thread.join(WAIT)
@@ -318,6 +323,7 @@ class Run:
         self.current = self.machines[0]
         self.tree: Tree = {}
         self.number = 0
+        self.doing = ""
         self.counts: collections.Counter[str] = collections.Counter()
         self.current.run("init", "-q", "--kdf", "interactive", "--segment-size", "1M", "--chaff", "4M",
                          "--password-file", folder / "password", address)
@@ -332,14 +338,16 @@ class Run:
         be_slow(self.random.uniform(0, self.random.choice([0.3, 3, 10])))
         victim = self.random.choice(["daemon", "daemon", "helpers", "server", "daemon and server", "unmount"])
         self.counts[victim] += 1
+        self.doing = f"after the kill of {victim}"
         if victim == "unmount":
             session.stop()
-            process = machine.command("umount", "-q", machine.point)
+            process = machine.command("umount", machine.point)
             be_slow(self.random.uniform(0, 2))
             if machine.daemon:
                 machine.daemon.kill()
-            process.communicate(timeout=WAIT)
-            if process.returncode == 0:
+            output, _ = process.communicate(timeout=WAIT)
+            # An unmount that comes too late clears the mount point, and says nothing of what was written.
+            if process.returncode == 0 and "its daemon was gone" not in output:
                 session.synced = len(session.states) - 1
         if "server" in victim:
             self.server.kill()
@@ -400,10 +408,12 @@ class Run:
 
     def after_death(self, machine: Machine, session: Session) -> None:
         session.stop()
+        self.doing += f" in {session}, seen elsewhere"
         session.matches(self.seen_elsewhere(), session.synced)
         if self.random.random() < 0.4:
             other = next(one for one in self.machines if one is not machine)
             self.counts["takeover"] += 1
+            self.doing += ", taken over"
             while other.mount(codes=(54,)) == 54:
                 self.repair(other)
             self.tree = other.tree()
@@ -416,6 +426,7 @@ class Run:
             other.umount()
             self.current = other
             return
+        self.doing += ", mounted again"
         machine.mount()
         self.tree = machine.tree()
         session.matches(self.tree, len(session.states) - 1)
@@ -463,7 +474,7 @@ def main() -> None:
         run.current.run("check", "-q", "--password-file", run.current.password, run.current.address)
     except (Difference, OSError, subprocess.TimeoutExpired) as difference:
         run.end()
-        sys.exit(f"round {rounds}, seed {options.seed}: {difference} (everything is in {folder})")
+        sys.exit(f"round {rounds}, seed {options.seed}, {run.doing}: {difference} (everything is in {folder})")
     run.end()
     shutil.rmtree(folder)
     print(f"{rounds} rounds, {run.number} operations, kills: {dict(run.counts)}")

@@ -48,6 +48,18 @@ import Testing
     #expect(S3Endpoint("http://[::1]:8333")?.authority == "[::1]:8333")
   }
 
+  /// A bucket stands in the name of a host only if that has one.
+  @Test func onlyNamesTakeABucket() {
+    for (text, hasName) in [
+      ("https://s3.example.org", true), ("http://localhost:9000", true),
+      ("https://10.0.0.1", false),
+      ("http://127.0.0.1:1", false), ("http://[::1]:1", false),
+      ("https://1.2.3.4.example.org", true),
+    ] {
+      #expect(S3Endpoint(text)?.hasName == hasName, "\(text)")
+    }
+  }
+
   @Test(arguments: [
     "s3.example.org", "ftp://a", "https://", "https://user:secret@host", "https://a b",
     "https://h/?q",
