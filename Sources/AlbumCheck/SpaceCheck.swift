@@ -51,7 +51,6 @@ package enum SpaceCheck {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: !options.repairs)
     defer { lock.release() }
     let sent = options.repairs ? try SalvagedSpace.beginStaging(store, keys: keys) : []
-    defer { if options.repairs { SalvagedSpace.endStaging(store) } }
     _ = progress(CheckProgress(step: .catalog))
     let examination = try Examination(
       try SalvagedSpace(store, keys: keys, boot: options.boot), sentNow: sent, progress: progress)
@@ -60,6 +59,7 @@ package enum SpaceCheck {
       _ = progress(CheckProgress(step: .repair))
       report.repairs = try examination.repair(options)
     }
+    if options.repairs, report.isComplete { SalvagedSpace.endStaging(store) }
     return report
   }
 }

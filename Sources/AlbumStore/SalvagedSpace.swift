@@ -21,6 +21,8 @@ package final class SalvagedSpace {
   private let store: Store
   private let files: SegmentFiles
   private let recovery: Recovery
+  /// The end of the journal, as `recovery` read it.
+  private let end: JournalEnd?
   private let boot: BootIdentity
 
   /// Throws `.missing` if the store holds nothing of this space, `.unsupportedFeature`, and errors of the
@@ -48,12 +50,14 @@ package final class SalvagedSpace {
   /// Throws `.inUse` if a session that has not ended goes on, where a store lies elsewhere.
   private func watch() throws(StoreError) {
     if files.directory.relay == nil || recovery.report.wasClean { return }
-    var recovery = recovery
-    let fence = Fence(files, behind: recovery.listing, try recovery.journalEnd())
     try fence.watch(for: SpaceOpenOptions.watchThere)
   }
 
-  /// Keeps on this machine only what was not sent.
+  /// Behind what this one read.
+  private var fence: Fence { Fence(files, behind: recovery.listing, end) }
+
+  /// Keeps on this machine only what was not sent. Call it when what was sent needs no repair any more: what
+  /// stays here is sent and brought back by the next repair.
   package static func endStaging(_ store: Store) { store.directory.relay?.end() }
 
   private init(
@@ -82,6 +86,7 @@ package final class SalvagedSpace {
     self.catalog = catalog
     self.losses = losses
     self.report = recovery.report
+    end = try recovery.journalEnd()
     self.recovery = recovery
     self.files = files
     self.boot = boot
@@ -247,9 +252,7 @@ package final class SalvagedSpace {
     let used = usedNumbers(terms.findings)
     let position = startOfJournal
     let lostRoot = losses.rootWasLost
-    let (files, store) = (files, store)
-    var recovery = recovery
-    let end = try recovery.journalEnd()
+    let (files, store, fence) = (files, store, fence)
     var catalog = takeCatalog()
     if terms.mayReuseNumbers {
       catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .lostFrames)
@@ -260,7 +263,6 @@ package final class SalvagedSpace {
       SessionStart(
         journal: SegmentNumber(position.rawValue + 1),
         checkpoint: SegmentNumber(catalog.counters.nextCheckpointSegment)))
-    let fence = Fence(files, behind: recovery.listing, end)
     try watch()
     let space = Space(repairing: store, files, catalog, recovery, position, fence)
     try change(space)

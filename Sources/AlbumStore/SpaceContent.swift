@@ -8,10 +8,11 @@ extension Space {
   /// See `RecordWriter.append`.
   package func append(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
-    fileLength: Int64
+    fileLength: Int64, in lane: ContentLane = .files
   ) throws(StoreError) -> HeldExtents {
     countActivity()
-    return try unsafe records.append(content, of: inode, at: offset, fileLength: fileLength)
+    return try unsafe records.append(
+      content, of: inode, at: offset, fileLength: fileLength, in: lane)
   }
 
   /// See `RecordWriter.appendPieces`.
@@ -50,6 +51,14 @@ extension Space {
     try outages.hurriedly { () throws(StoreError) in
       try unsafe context.content.read(extent, into: buffer)
     }
+  }
+
+  /// True if content that is not in memory is a request to a server.
+  package var readsFromServer: Bool { context.files.directory.isReadFromServer }
+
+  /// Begins to load content that will be read. Does not wait.
+  package func loadAhead(_ extents: [Extent]) {
+    for extent in extents { context.content.loadAhead(extent) }
   }
 
   /// Reads all content of an extent.

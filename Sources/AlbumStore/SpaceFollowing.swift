@@ -58,7 +58,21 @@ final class Follower: SpacePart, Sendable {
   }
 
   private func readAnew() throws(StoreError) {
-    let listing = try files.listAnew()
+    if let listing = try grownListing(), try show(listing, onlyIfWhole: true) { return }
+    _ = try show(files.listAnew(), onlyIfWhole: false)
+  }
+
+  /// What is there now, without listing an object storage; nil if only a listing shows it.
+  private func grownListing() throws(StoreError) -> SegmentListing? {
+    if !files.directory.kind.isSnapshot { return nil }
+    guard let end = state.withLock({ $0.fence }).end else { return nil }
+    let grown = try ListingGrowth.grown(files.list(), behind: end, files)
+    if let grown { files.rely(onGrown: grown) }
+    return grown
+  }
+
+  /// Shows what recovery reads. With `onlyIfWhole`, returns false if something seems to be missing.
+  private func show(_ listing: SegmentListing, onlyIfWhole: Bool) throws(StoreError) -> Bool {
     files.rely(on: listing)
     defer { files.forgetListing() }
     // Where a server keeps the files, an open one may show what it held before.
@@ -66,12 +80,19 @@ final class Follower: SpacePart, Sendable {
     var catalog = Catalog()
     var recovery = Recovery(
       listing, files: files, content: content, boot: options.boot, isReadOnly: true)
-    try recovery.run(into: &catalog)
-    try recovery.showWhole(&catalog)
+    do throws(StoreError) {
+      try recovery.run(into: &catalog)
+      try recovery.showWhole(&catalog)
+    } catch {
+      if onlyIfWhole { return false }
+      throw error
+    }
+    if onlyIfWhole, recovery.report.isDamaged { return false }
     _ = catalog.reconcile()
     let next = Fence(files, behind: listing, try recovery.journalEnd())
     context.catalog.replace(by: catalog)
     state.withLock { ($0.fence, $0.report) = (next, recovery.report) }
+    return true
   }
 }
 

@@ -6,8 +6,8 @@ package import Posix
 extension Space {
   /// Begins to write to a store that lies elsewhere: sends first what a session on this machine had written
   /// and not sent, since recovery reads the journal there. If another session has taken the space over, that
-  /// is a timeline that was left, and `overtaken` is called with that session's fence before anything is
-  /// sent. Returns the births of these sessions, which have ended: the caller holds the lock that they held.
+  /// is a timeline that was left, and `overtaken` is called with the newest fence before anything is sent.
+  /// Returns the births of these sessions, which have ended: the caller holds the lock that they held.
   static func beginStaging(
     _ files: SegmentFiles, overtaken: (FenceRecord) throws(StoreError) -> Void
   ) throws(StoreError) -> Set<SegmentBirth> {
@@ -21,7 +21,12 @@ extension Space {
     let killed = relay.unsent.compactMap { path in
       SegmentName(text: String(path.suffix(32))).flatMap { files.keys.segment(named: $0)?.birth }
     }
-    if !killed.isEmpty, let last = try Fence.newest(files), !killed.contains(last.session) {
+    if !killed.isEmpty, let last = try Fence.newest(files),
+      relay.isOvertaken || !killed.contains(last.session)
+    {
+      do throws(Errno) { try relay.recordOvertaken() } catch {
+        throw StoreError(writing: "", error)
+      }
       do throws(StoreError) { try overtaken(last) } catch {
         relay.end()
         throw error

@@ -63,7 +63,7 @@ package final class AlbumDaemon: Sendable {
     do throws(Failure) { try parts.close() } catch { failure = error }
     control.reportEnd(failure)
     if let failure { throw failure }
-    logger.info("unmounted; everything is on disk")
+    logger.info("unmounted; everything is \(parts.restingPlace)")
   }
 
   private func watchSignals(_ ignoringHangup: Bool, _ code: Int32) throws(Failure) -> SignalWatch {

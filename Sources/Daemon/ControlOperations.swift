@@ -106,7 +106,7 @@ extension Parts {
       if let noThumbnailsNow {
         throw Failure(
           .other,
-          "Everything is on disk, but thumbnails are missing (\(pending)): \(noThumbnailsNow.words)."
+          "Everything is \(restingPlace), but thumbnails are missing (\(pending)): \(noThumbnailsNow.words)."
         )
       }
       if !progress(pending) { return }

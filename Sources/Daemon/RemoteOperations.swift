@@ -14,6 +14,9 @@ extension Parts {
     ]
   }
 
+  /// Where everything is after a barrier.
+  var restingPlace: String { space.liesElsewhere ? "in the bucket" : "on disk" }
+
   /// Returns when everything that was closed before is where the store lies. Calls `progress` about once a
   /// second; it returns false to stop waiting.
   func barrier(until deadline: MonotonicTime?, _ progress: (Int) -> Bool) throws(Failure) {

@@ -193,18 +193,31 @@ package enum ProcessState {
   /// True of a process that SIGSTOP or a debugger stopped.
   package static func isStopped(_ pid: Int32) -> Bool { ["T", "t"].contains(letter(of: pid)) }
 
+  /// True if one process has started another one, or a process between them.
+  package static func descends(_ pid: Int32, from ancestor: Int32) -> Bool {
+    var pid = pid
+    // A number that was given anew in the meantime cannot lead in a circle for ever.
+    for _ in 0..<64 {
+      guard let parent = stat("\(pid)")?.parent, parent > 0 else { return false }
+      if parent == ancestor { return true }
+      pid = parent
+    }
+    return false
+  }
+
   /// nil if there is no such process.
   private static func letter(of pid: Int32) -> String? { stat("\(pid)")?.letter }
 
-  /// The name and the state of a process or thread; nil if there is none.
-  fileprivate static func stat(_ path: String) -> (name: String, letter: String)? {
+  /// The name, the state and the parent of a process or thread; nil if there is none.
+  fileprivate static func stat(_ path: String) -> (name: String, letter: String, parent: Int32)? {
     guard let bytes = try? readWholeFile("/proc/\(path)/stat") else { return nil }
     // The name before the state is in parentheses and may contain any character.
     let text = String(decoding: bytes, as: UTF8.self)
-    guard let begin = text.firstIndex(of: "("), let end = text.lastIndex(of: ")"), begin < end,
-      let letter = text[text.index(after: end)...].split(separator: " ").first
+    guard let begin = text.firstIndex(of: "("), let end = text.lastIndex(of: ")"), begin < end
     else { return nil }
-    return (String(text[text.index(after: begin)..<end]), String(letter))
+    let fields = text[text.index(after: end)...].split(separator: " ", maxSplits: 2)
+    guard fields.count > 1, let parent = Int32(fields[1]) else { return nil }
+    return (String(text[text.index(after: begin)..<end]), String(fields[0]), parent)
   }
 }
 
@@ -229,7 +242,7 @@ package struct ThreadState: Sendable {
   private init?(_ number: Int32, _ directory: String) {
     guard let stat = ProcessState.stat("self/task/\(number)") else { return nil }
     self.number = number
-    (name, letter) = stat
+    (name, letter) = (stat.name, stat.letter)
     let function = (try? readWholeFile("\(directory)/wchan")).map {
       String(decoding: $0, as: UTF8.self)
     }

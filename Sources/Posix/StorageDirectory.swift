@@ -82,6 +82,8 @@ package protocol StorageFile: AnyObject, Sendable {
   /// holder has it: at once, or with `wait` after a minute.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
   func unlock(offset: Int64, length: Int64) throws(Errno)
+  /// Begins to load a part that will be read, where that is a request to a server. Does not wait.
+  func loadAhead(_ range: Range<Int64>)
   /// Asks the file system, and not the kernel's memory, whether this holder still has the lock that it took.
   /// Throws `.again` if another one has it now, and the error of a file system that forgot it.
   func proveLock(exclusive: Bool, offset: Int64, length: Int64) throws(Errno)
@@ -100,6 +102,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func openThere(_ path: String) throws(Errno) -> any StorageFile
   /// Lists anew what is there, when it is listed next.
   func forgetListing()
+  /// Takes over that a file is where the store lies, perhaps with new content, though it may not be listed.
+  func expect(_ path: String, byteCount: Int64)
   /// The names in a directory, without `.` and `..`, in no order. The empty path is the store.
   func list(_ path: String) throws(Errno) -> [String]
   /// The same, with the times of the directory before that; nil if the disk keeps none.
@@ -125,6 +129,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   var kind: StorageKind { get }
   /// The outages of a store that is waited for; nil where no call waits.
   var outages: Outages? { get }
+  /// True if each part that is read is a request to a server.
+  var isReadFromServer: Bool { get }
   /// What brings the files of this directory to where the store lies; nil if it lies here.
   var relay: (any StorageRelay)? { get }
 }
@@ -137,9 +143,11 @@ extension StorageDirectory {
   package var mayHaveSeveralOwners: Bool { false }
   package var kind: StorageKind { .test }
   package var outages: Outages? { nil }
+  package var isReadFromServer: Bool { false }
   package var relay: (any StorageRelay)? { nil }
   package func openThere(_ path: String) throws(Errno) -> any StorageFile { try open(path, .read) }
   package func forgetListing() {}
+  package func expect(_ path: String, byteCount: Int64) {}
   package func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?) {
     let times = try folderTimes(path)
     return (try list(path), times)
@@ -208,6 +216,7 @@ extension StorageFile {
 
   package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
+  package func loadAhead(_ range: Range<Int64>) {}
   package func proveLock(exclusive: Bool, offset: Int64, length: Int64) throws(Errno) {}
   package func setAccessTime(_ time: Timestamp) throws(Errno) {}
 

@@ -24,8 +24,15 @@ package protocol StorageRelay: AnyObject, Sendable {
   /// Begins a session that writes. `name` tells its staging from that of other spaces. What a killed session
   /// has staged is there again, and unsent.
   func begin(_ name: String) throws(Errno)
-  /// Ends the session. Removes what is sent from this machine; the rest stays for the next session.
+  /// Ends the session. Removes what is sent from this machine; the rest stays for the next session. What an
+  /// overtaken session had staged goes only when all of it is sent.
   func end()
+
+  /// True if another session has taken the space over from one whose files are staged. Stays true for later
+  /// sessions, until `end` has removed all of it.
+  var isOvertaken: Bool { get }
+  /// Records that durably, before anything is sent.
+  func recordOvertaken() throws(Errno)
 
   /// The files that were written after they were sent.
   var unsent: Set<String> { get }

@@ -105,6 +105,8 @@ package enum TestHooks {
     case history
     /// The time that commands wait for a lock.
     case lock
+    /// The time that `lock` waits for the daemon's end.
+    case locking
     /// A mount on a network watches a session that has not ended.
     case watch
     /// The time between two looks of a mount for reading at what the writer has on disk.

@@ -6,11 +6,14 @@ final class LockedSpace {
   private let mount: MountEntry
   private let client: ControlClient
   private let others: MountHolders
+  /// True if the daemon has to send what it writes.
+  private let isRemote: Bool
   /// How long a command waits for the daemon's end.
-  private static let patience = Duration.seconds(60)
+  private static let patience = TestHooks.delay(.locking, .seconds(60))
 
-  init(_ mount: MountEntry, _ client: consuming ControlClient) {
+  init(_ mount: MountEntry, _ client: consuming ControlClient, isRemote: Bool) {
     self.mount = mount
+    self.isRemote = isRemote
     others = MountHolders(of: mount.device, servedBy: client.daemon.pid)
     self.client = client
   }
@@ -20,7 +23,17 @@ final class LockedSpace {
     let daemon = ProcessHandle(client.daemon.pid)
     let failure: Failure?
     do throws(Failure) { failure = try client.waitForEnd(atMost: LockedSpace.patience) } catch {
+      if isRemote, error.kind == .timedOut, !ProcessState.isStopped(client.daemon.pid) {
+        throw Failure(
+          .notSent,
+          "\(mount.mountPoint) is locked, and what was written last is on the disk of this machine and may not "
+            + "be in the bucket yet: the server does not reply. The daemon (process \(client.daemon.pid)) goes "
+            + "on trying for some minutes, and then the next mount here sends it.")
+      }
       throw Failure(error.kind, "\(mount.mountPoint) is locked, but: \(error.message)")
+    }
+    if let failure, failure.kind == .notSent {
+      throw Failure(.notSent, "\(mount.mountPoint) is locked. \(failure.message)")
     }
     if let failure {
       throw Failure(

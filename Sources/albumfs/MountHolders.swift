@@ -12,11 +12,12 @@ struct MountHolders {
   /// One process of each other namespace.
   private(set) var processes: [BusyProcess] = []
 
-  /// `daemon`, which serves the file system, is none of them.
+  /// `daemon`, which serves the file system, is none of them, nor are the programs that it has started.
   init(of device: DeviceNumber, servedBy daemon: Int32) {
     var names: Set<String> = []
     var tables: Set<[UInt8]> = []
-    for pid in [getpid()] + ProcessState.all() where pid != daemon {
+    for pid in [getpid()] + ProcessState.all()
+    where pid != daemon && !ProcessState.descends(pid, from: daemon) {
       guard let text = try? readWholeFile("/proc/\(pid)/mountinfo") else { continue }
       // The kernel does not show the name of every namespace to everybody. No two have the same table.
       let name = PathCalls.target(ofLink: "/proc/\(pid)/ns/mnt")

@@ -1,17 +1,22 @@
 import ControlProtocol
+import ObjectStores
 import Posix
 
 /// An unmount that asks the daemon to report how its session ends, and waits for the report.
 struct OrderlyUnmount {
   private let mount: MountEntry
   private let output: OutputOptions
+  private let isRemote: Bool
+  /// Where everything is after the unmount.
+  private var place: String { isRemote ? "in the bucket" : "on disk" }
 
   init(_ mount: MountEntry, _ output: OutputOptions) {
     self.mount = mount
     self.output = output
+    isRemote = mount.isOurs && ControlClient.store(of: mount)?.hasPrefix(S3Place.scheme) ?? false
   }
 
-  /// Returns when everything is on disk, or with `lazy` at once.
+  /// Returns when everything is where the store lies, or with `lazy` at once.
   func run(lazy: Bool) throws(Failure) {
     if !mount.isOurs { throw othersMount() }
     // Connects first, so that the daemon cannot end before the request.
@@ -44,7 +49,7 @@ struct OrderlyUnmount {
       output.say(
         ProcessState.isStopped(pid)
           ? "Unmounted; its daemon is stopped and will write when it continues: kill -CONT \(pid)"
-          : "Unmounted; waiting until everything is on disk …")
+          : "Unmounted; waiting until everything is \(place) …")
       return nil
     }
     if let failure, isOpen { throw failure }
@@ -64,10 +69,12 @@ struct OrderlyUnmount {
     // The store's files are closed a moment after the socket: until then its disk is busy.
     daemon?.waitForEnd(atMost: 10_000)
     if others.isEmpty {
-      output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
+      output.detail("\(mount.mountPoint): unmounted, everything is \(place).")
     } else {
       output.say(
-        (["\(mount.mountPoint): unmounted, everything is on disk; locked where it was mounted too:"]
+        ([
+          "\(mount.mountPoint): unmounted, everything is \(place); locked where it was mounted too:"
+        ]
           + others.lines.map { "  \($0)" }).joined(separator: "\n"))
     }
   }
@@ -123,7 +130,7 @@ struct OrderlyUnmount {
     try detach()
     guard let number else { throw unlockable(users) }
     if number > 0 { throw stillOpen(users.isEmpty ? BusyProcesses.of(mount.device) : users) }
-    return LockedSpace(mount, client)
+    return LockedSpace(mount, client, isRemote: isRemote)
   }
 
   /// Takes the mount out of the tree, if the daemon has not done so.

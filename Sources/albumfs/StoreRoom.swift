@@ -18,6 +18,16 @@ final class StoreRoom {
 
   // MARK: Finding it
 
+  /// The store in which an absolute path lies; nil if it lies in none.
+  static func store(holding path: String) -> String? {
+    var folder = path
+    while folder.count > 1 {
+      if PathCalls.exists("\(folder)/\(StorePath.configuration)") { return folder }
+      folder = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+    }
+    return nil
+  }
+
   /// Finds room for a new store: an empty directory, what an interrupted `init` left, or a name that can be
   /// created. Changes nothing.
   static func find(_ path: String) throws(Failure) -> StoreRoom {

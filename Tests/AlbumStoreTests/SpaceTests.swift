@@ -250,8 +250,8 @@ extension Space {
     context.lock?.release()
   }
 
-  func write(_ bytes: [UInt8], to name: String) throws {
-    state(try seal(bytes, for: name))
+  func write(_ bytes: [UInt8], to name: String, in lane: ContentLane = .files) throws {
+    state(try seal(bytes, for: name, in: lane))
     try commit()
   }
 
@@ -263,7 +263,9 @@ extension Space {
   }
 
   /// Creates the file if it is missing.
-  func seal(_ bytes: [UInt8], for name: String) throws -> Sealed {
+  func seal(
+    _ bytes: [UInt8], for name: String, in lane: ContentLane = .files
+  ) throws -> Sealed {
     let name = FileName(known: Array(name.utf8))
     let (number, index) = change { catalog in
       let root = catalog.index(of: .root)!
@@ -280,9 +282,12 @@ extension Space {
       let part = Array(bytes[start..<min(start + 65_536, bytes.count)])
       var buffer = [UInt8](repeating: 0, count: headroom) + part
       extents += try unsafe buffer.withUnsafeMutableBytes {
-        var held = try unsafe appendPieces(
-          UnsafeMutableRawBufferPointer(rebasing: $0[headroom...]), of: number,
-          at: Int64(start), fileLength: Int64(bytes.count))
+        let content = unsafe UnsafeMutableRawBufferPointer(rebasing: $0[headroom...])
+        let (offset, length) = (Int64(start), Int64(bytes.count))
+        var held =
+          lane == .files
+          ? try unsafe appendPieces(content, of: number, at: offset, fileLength: length)
+          : try unsafe append(content, of: number, at: offset, fileLength: length, in: lane)
         return held.take()
       }
     }

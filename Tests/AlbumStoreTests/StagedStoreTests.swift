@@ -17,13 +17,16 @@ import Testing
   /// Runs before a call to the bucket.
   private let hook: Hook
   private let isAway: Flag
+  /// Every call fails, and nobody waits for better times.
+  private let isBroken: Flag
 
   init() throws {
     place = try StorePlace()
-    let (hook, isAway) = (Hook(), Flag())
-    (self.hook, self.isAway) = (hook, isAway)
+    let (hook, isAway, isBroken) = (Hook(), Flag(), Flag())
+    (self.hook, self.isAway, self.isBroken) = (hook, isAway, isBroken)
     bucket = MemoryObjectStore { _, _, number in
       hook.reach(number)
+      if isBroken.isSet { return .error(.failed("broken")) }
       return isAway.isSet ? .error(.unreachable(.noConnection)) : nil
     }
     for (name, bytes) in try place.files() { try bucket.save(name, bytes, .any) }
@@ -46,10 +49,27 @@ import Testing
       options.watch = .zero
       options.grace = .zero
       options.omitting = omitted
+      let directory: any StorageDirectory =
+        readOnly
+        ? ObjectDirectory(test.bucket)
+        : StagedDirectory(
+          test.bucket, staging: try PosixDirectory(path: staging.path), limit: limit)
+      let store = Store(directory: directory, segmentSize: StorePlace.segmentSize)
+      return try Space.open(store, keys: test.place.keys, options: options)
+    }
+
+    /// Calls `begins` when the store is open.
+    func repair(
+      begins: () -> Void = {},
+      progress: @escaping @Sendable (CheckProgress) -> Bool = { _ in true }
+    ) throws -> CheckReport {
+      var options = CheckOptions()
+      options.repairs = true
       let directory = StagedDirectory(
         test.bucket, staging: try PosixDirectory(path: staging.path), limit: limit)
       let store = Store(directory: directory, segmentSize: StorePlace.segmentSize)
-      return try Space.open(store, keys: test.place.keys, options: options)
+      begins()
+      return try SpaceCheck.run(store, keys: test.place.keys, options: options, progress: progress)
     }
 
     /// The files that wait here, or lie here as a cache.
@@ -206,6 +226,79 @@ import Testing
     space.abandon()
   }
 
+  /// The thumbnails of an album are read together, so they lie together, wherever the photos are.
+  @Test func theThumbnailsOfAnAlbumTakeFewRequests() throws {
+    let machine = Machine(self)
+    let space = try machine.open()
+    func thumbnail(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 1500) }
+    for number in 0..<200 {
+      try space.write([UInt8](repeating: 1, count: 60_000), to: "photo \(number)")
+      try space.write(thumbnail(number), to: "thumbnail \(number)", in: .thumbnails)
+    }
+    try space.close()
+    let other = Machine(self)
+    let reader = try other.open(readOnly: true)
+    let before = bucket.calls(.load)
+    for number in 0..<200 {
+      #expect(try reader.content(of: "thumbnail \(number)") == thumbnail(number))
+    }
+    #expect(bucket.calls(.load) - before <= 5)
+    try reader.close()
+  }
+
+  // MARK: Readers
+
+  /// A reader finds what is written by the names that it must have. To list a bucket costs more, and needs another
+  /// right.
+  @Test func aReaderFollowsWithoutListing() throws {
+    let machines = (0..<4).map { _ in Machine(self) }
+    var writer = try machines[0].open()
+    try writer.write([0], to: "0")
+    try writer.barrierThere()
+    let reader = try machines[3].open(readOnly: true)
+    let follower = Follower(reader.context, from: reader.context.fence, reader.status.recovery)
+    func content(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 70_000) }
+    for number in 1...24 {
+      // Another machine, and a checkpoint now and then.
+      if number % 8 == 0 {
+        try writer.close()
+        writer = try machines[number / 8 % 3].open()
+      }
+      try writer.write(content(number), to: "\(number)")
+      if number % 5 == 0 { try writer.durability.checkpoint() }
+      writer.remove("\(number - 1)")
+      try writer.commit()
+      try writer.barrierThere()
+      let lists = bucket.calls(.list)
+      _ = follower.round()
+      #expect(follower.following.problem == nil)
+      #expect(bucket.calls(.list) == lists, "\(number)")
+      #expect(try reader.content(of: "\(number)") == content(number))
+      #expect(try reader.content(of: "\(number - 1)") == nil)
+    }
+    try writer.close()
+    try reader.close()
+  }
+
+  /// A reader that was asleep while several machines wrote shows what the last one left.
+  @Test func aReaderThatSleptFollowsAgain() throws {
+    let (machine, writers) = (Machine(self), (0..<4).map { _ in Machine(self) })
+    let reader = try machine.open(readOnly: true)
+    let follower = Follower(reader.context, from: reader.context.fence, reader.status.recovery)
+    for round in 0..<4 {
+      for session in 0..<round {
+        let writer = try writers[session].open()
+        try writer.write([UInt8(round), UInt8(session)], to: "file")
+        try writer.close()
+      }
+      _ = follower.round()
+      #expect(follower.following.problem == nil)
+      let wanted: [UInt8]? = round == 0 ? nil : [UInt8(round), UInt8(round - 1)]
+      #expect(try reader.content(of: "file") == wanted, "\(round)")
+    }
+    try reader.close()
+  }
+
   // MARK: Two machines
 
   /// A mount leaves what a killed session had not sent, if another machine has written since. A repair sends it
@@ -232,12 +325,7 @@ import Testing
     let waiting = try first.staged()
     #expect(code { _ = try first.open() } == .notSent)
     #expect(try first.staged() == waiting)
-    var options = CheckOptions()
-    options.repairs = true
-    let directory = StagedDirectory(
-      bucket, staging: try PosixDirectory(path: first.staging.path), limit: 1 << 30)
-    let store = Store(directory: directory, segmentSize: StorePlace.segmentSize)
-    let report = try SpaceCheck.run(store, keys: place.keys, options: options)
+    let report = try first.repair()
     #expect(report.isComplete && !report.repairs.isEmpty)
     #expect(try first.staged().isEmpty)
     let space = try second.open()
@@ -249,6 +337,74 @@ import Testing
     if sessionsSince == 0 { #expect(try space.recovered("late") == [2]) }
     #expect(space.status.recovery.wasClean)
     try space.close()
+  }
+
+  /// A repair that ends in the middle, whatever the reason, is begun anew, and until then no mount discards what it
+  /// is about.
+  @Test func anInterruptedRepairLosesNothing() throws {
+    var call = 0
+    while try StagedStoreTests().repair(interruptedBefore: call) { call += 11 }
+    #expect(call > 30)
+  }
+
+  /// The same with Ctrl-C, after what waited was sent.
+  @Test func aRepairThatWasStoppedIsRunAgain() throws {
+    let first = Machine(self)
+    try leaveBehind("late", on: first)
+    #expect(try first.repair(progress: { _ in false }).isComplete == false)
+    #expect(code { _ = try first.open() } == .notSent)
+    #expect(try first.repair().isComplete)
+    #expect(try recoversLate(first))
+  }
+
+  /// Returns false if the repair makes fewer calls.
+  private func repair(interruptedBefore call: Int) throws -> Bool {
+    let first = Machine(self)
+    try leaveBehind("late", on: first)
+    let hasEnded =
+      code {
+        _ = try first.repair(begins: {
+          hook.set(after: call) { [isBroken] in isBroken.set(true) }
+        })
+      } == nil
+    if hook.cancel() { return false }
+    isBroken.set(false)
+    // A mount either is refused, or has nothing to bring back any more.
+    let refusal = code { try first.open().close() }
+    #expect(refusal == nil || refusal == .notSent, "call \(call)")
+    // Another machine works meanwhile, and looks for what nobody needs.
+    let third = Machine(self)
+    let c = try third.open()
+    try c.write([5], to: "by C")
+    var sweep = try c.compactor.beginSweep()
+    try sweep.round(c.compactor)
+    try c.close()
+    if refusal != nil || !hasEnded { _ = try first.repair() }
+    #expect(try recoversLate(first), "call \(call)")
+    return true
+  }
+
+  /// A machine has written a file and not sent it when another one takes the space over.
+  private func leaveBehind(_ name: String, on machine: Machine) throws {
+    let a = try machine.open()
+    try a.write([1], to: "sent by A")
+    try a.barrierThere()
+    try a.write([2], to: name)
+    try a.barrier()
+    a.abandon()
+    let other = Machine(self)
+    for number in 0..<3 {
+      let b = try other.open()
+      try b.write([3], to: "by B \(number)")
+      try b.close()
+    }
+  }
+
+  private func recoversLate(_ machine: Machine) throws -> Bool {
+    let space = try machine.open()
+    let recovered = try space.allRecovered()
+    try space.close()
+    return try recovered.values.contains([2]) && machine.staged().isEmpty
   }
 
   @Test func theSecondMachineStopsTheFirstAndNothingThatWasSentIsLost() throws {

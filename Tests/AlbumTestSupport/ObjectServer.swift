@@ -21,6 +21,8 @@ package final class ObjectServer: Sendable {
   private let scratch: ScratchDirectory
   /// Its address without a scheme: `127.0.0.1:8333`.
   package let authority: String
+  /// The same with the name of this machine.
+  package var namedAuthority: String { "localhost:\(authority.split(separator: ":").last ?? "")" }
   /// The server ends when the other end of its standard input closes, as it does with this process.
   private let input = Pipe()
 
@@ -70,6 +72,8 @@ package final class ObjectServer: Sendable {
       ["-c", ObjectServer.guardian(left), scratch.path("log")]
       + [ObjectServer.program, "server", "-dir=\(scratch.path("data"))", "-ip=127.0.0.1"]
       + ["-ip.bind=127.0.0.1", "-master.volumeSizeLimitMB=64", "-volume.max=0", "-filer", "-s3"]
+      // A bucket may stand in the name of the host, too.
+      + ["-s3.domainName=localhost"]
       + ["-s3.config=\(scratch.path("s3.json"))", "-master.telemetry=false"]
       + unwanted + sockets
       + listening + grpc
@@ -165,13 +169,16 @@ package final class FaultyNetwork: Sendable {
   package var held: String { scratch.path("held") }
   /// While there is a file of this path, nothing goes through.
   package var away: String { held + ".away" }
+  /// While there is a file of this path, everything gets there, and nothing comes back.
+  package var silent: String { held + ".silent" }
   private let scratch: ScratchDirectory
   private let input = Pipe()
   private let output = Pipe()
 
   /// `ignoresConditions`: the server seems to save whatever the condition is.
   package init(
-    to server: ObjectServer, everyThird: Bool = false, ignoresConditions: Bool = false
+    to server: ObjectServer, everyThird: Bool = false, ignoresConditions: Bool = false,
+    isIPv6: Bool = false
   ) throws {
     scratch = try ScratchDirectory()
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -181,7 +188,7 @@ package final class FaultyNetwork: Sendable {
     process.arguments =
       ["python3", "-B", script, server.authority, scratch.path("held")]
       + (everyThird ? ["--every-third"] : [])
-      + (ignoresConditions ? ["--ignores-conditions"] : [])
+      + (ignoresConditions ? ["--ignores-conditions"] : []) + (isIPv6 ? ["--ipv6"] : [])
     process.standardInput = input
     process.standardOutput = output
     try process.run()
@@ -189,7 +196,7 @@ package final class FaultyNetwork: Sendable {
     guard let port = Int(line) else {
       throw ObjectServer.Missing(description: "the network does not start: \(line)")
     }
-    authority = "127.0.0.1:\(port)"
+    authority = isIPv6 ? "[::1]:\(port)" : "127.0.0.1:\(port)"
   }
 
   /// Makes the next requests of these methods fail, each once: `PUT lost`, `GET 503`.

@@ -6,6 +6,7 @@
     scripts/bench --scaling           sizes 1, 10 and 100, and how the times grow
     scripts/bench --profile write     where the daemon of albumfs spends its time in one row
     scripts/bench --gallery           the rows of the gallery instead; also with --quick
+    scripts/bench --remote            with the files in an object storage at a distance; also with --quick
     scripts/bench --history           what deleted files and snapshots cost; also with --quick
 
 Each round gives every peer a new store and runs all workloads on it, one peer after the other; the next round begins
@@ -14,7 +15,8 @@ written; a row that fails loses its own cell.
 
 Where to read: workloads.py (the rows), peers.py (the file systems), rounds.py (the order of a run), content.py (what
 is copied), measuring.py (programs under a time limit), report.py and chart.py (the tables), history.py (what history
-costs). gallery.py has the rows of the gallery, gallery_client.py the client, page_times.py what happens in the browser.
+costs). remote.py has the rows with an object storage, distant.py the storage and the network. gallery.py has the rows
+of the gallery, gallery_client.py the client, page_times.py what happens in the browser.
 """
 from __future__ import annotations
 
@@ -39,6 +41,7 @@ import chart
 import content
 import history
 import measuring
+import remote
 import report
 from content import Sizes
 from gallery import GalleryBench
@@ -88,6 +91,9 @@ def parse() -> argparse.Namespace:
                              "1,000,000")
     parser.add_argument("--gallery", action="store_true",
                         help="measures the gallery instead; --many is then the number of photos in the large space")
+    parser.add_argument("--remote", action="store_true",
+                        help="measures albumfs, rclone and s3fs with gocryptfs with their files in an object storage, "
+                             "at a round trip of 20 and of 40 ms; counts requests")
     parser.add_argument("--history", action="store_true",
                         help="measures the work with history and without instead, and the memory that a million removed "
                              "files take; fails above a ratio of 1.03 and 80 bytes for each file")
@@ -110,6 +116,8 @@ def parse() -> argparse.Namespace:
         options.rounds = 13 if options.history else 3
     if options.history and (options.gallery or options.scaling or options.profile or options.write):
         parser.error("--history goes without --gallery, --scaling, --profile and --write")
+    if options.remote and (options.gallery or options.history or options.scaling or options.profile or options.write):
+        parser.error("--remote goes without --gallery, --history, --scaling, --profile and --write")
     if options.write and not options.chart:
         options.chart = CHART
     options.limit = options.limit or (20 if options.quick else 180)
@@ -205,6 +213,19 @@ def work_on_history(bench: Bench, options: argparse.Namespace, about: dict) -> i
     return 0 if is_fast and is_small else 1
 
 
+def work_on_remote(bench: Bench, options: argparse.Namespace, about: dict) -> int:
+    work = remote.RemoteBench(bench, options)
+    work.measure()
+    print(work.text())
+    print(f"`{about['command']}` on {about['date']}, commit {about['commit'] or 'unknown'}: medians of {options.rounds} "
+          f"rounds on {about['cores']} cores of {about['processor']}, Linux {about['kernel']}, SeaweedFS and all "
+          f"machines on this one, in {about['backing']}; load average {about['load'][0]:.1f} at the start. Not measured: "
+          f"{'; '.join(work.missing)}.")
+    if options.json:
+        options.json.write_text(json.dumps(about | {"remote": work.as_json()}, indent=1) + "\n")
+    return 1 if work.has_failed else 0
+
+
 def work(bench: Bench, options: argparse.Namespace, about: dict) -> int:
     found, missing = find_peers(options.albumfs, bench.top)
     peers = choose(found, options)
@@ -257,7 +278,8 @@ def main() -> int:
                 stores.mkdir()
             bench = Bench(options, top, stores)
             stack.callback(bench.clean_up)
-        act = work_on_gallery if options.gallery else work_on_history if options.history else work
+        act = work_on_gallery if options.gallery else work_on_history if options.history else \
+            work_on_remote if options.remote else work
         return act(bench, options, describe(options, backing))
 
 

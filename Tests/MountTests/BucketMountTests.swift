@@ -13,7 +13,7 @@ import Testing
       let settings = server.environment(authority: authority).map { "export \($0.key)=\($0.value)" }
       return settings.joined(separator: "\n")
     }
-    try MountedStore.use(delays: "following=0.3") { mounted in
+    try MountedStore.use(delays: "following=0.3,watch=0.3") { mounted in
       let picture = try TestPictures.encode(TestPictures.pixels(), as: "jpg[Q=90]")
       try mounted.write(Data(picture), "a.jpg")
       try mounted.sh(

@@ -28,7 +28,7 @@ import Testing
   }
 
   private func withBucket(
-    delays: String = "", network: FaultyNetwork? = nil, initOptions: [String] = [],
+    delays: String = "watch=0.3", network: FaultyNetwork? = nil, initOptions: [String] = [],
     mounts: Bool = false,
     _ script: String
   ) throws {
@@ -173,7 +173,7 @@ import Testing
   @Test func whatGoesWrongNamesTheRemedy() throws {
     let server = try ObjectServer.shared().authority
     try withBucket(
-      delays: "remote=0.2",
+      delays: "remote=0.2,watch=0.3",
       """
       export AWS_ACCESS_KEY_ID=\(ObjectServer.accessKey) AWS_SECRET_ACCESS_KEY=wrong
       export AWS_ENDPOINT_URL=http://\(server)
@@ -196,7 +196,8 @@ import Testing
   @Test func credentialsComeFromWhereOthersTakeThem() throws {
     let json =
       #"{"Version": 1, "AccessKeyId": "\#(ObjectServer.accessKey)", "SecretAccessKey": "\#(ObjectServer.secretKey)"}"#
-    let server = try ObjectServer.shared().authority
+    let shared = try ObjectServer.shared()
+    let (server, named) = (shared.authority, shared.namedAuthority)
     try withBucket(
       """
       mkdir $W/.aws
@@ -214,6 +215,11 @@ import Testing
       endpoint_url = http://\(server)
       [profile photos]
       endpoint_url = http://\(server)
+      [profile hosted]
+      endpoint_url = http://\(named)
+      s3 =
+        addressing_style = virtual
+      credential_process = cat $W/json
       [profile program]
       endpoint_url = http://\(server)
       credential_process = cat $W/json
@@ -223,6 +229,8 @@ import Testing
       albumfs copy -q $S s3://$B/a --profile photos
       AWS_PROFILE=photos albumfs copy -q --update $S s3://$B/a
       albumfs copy -q --update $S s3://$B/a --profile program
+      # The bucket is in the name of the host.
+      albumfs copy -q --update $S s3://$B/a --profile hosted
       albumfs copy -q --update $S s3://$B/a --credentials-command "cat $W/json"
       """)
   }

@@ -8,10 +8,10 @@ import Testing
   /// Shortens what a test waits for: the watch of a mount, attempts of requests, the end of a session without network.
   private static let delays = "watch=0.3,outage=1,following=0.3"
 
-  /// A store in a bucket, not mounted. Scripts have `$U`, its address; `$M2`, another mount point; `$AWAY`, a file that
-  /// cuts the network while it is there; `there` runs albumfs as another machine would, which knows nothing of this
-  /// one; `mount_here` and `mount_there` mount for writing; `field` reads one of `status --json`; `refused` expects an
-  /// exit code and words.
+  /// A store in a bucket, not mounted. Scripts have `$U`, its address; `$M2`, another mount point; `$AWAY`, a file
+  /// that cuts the network while it is there, and `$SILENT`, one that keeps all replies; `there` runs albumfs as
+  /// another machine would, which knows nothing of this one; `mount_here` and `mount_there` mount for writing;
+  /// `field` reads one of `status --json`; `refused` expects an exit code and words.
   private func withBucket(
     network: FaultyNetwork? = nil, delays: String = "", _ script: String
   ) throws {
@@ -29,7 +29,7 @@ import Testing
     try mounted.write(Data(picture), "a.jpg")
     try mounted.sh(
       """
-      U=s3://\(bucket)/our/album; M2=$W/../mnt2; AWAY=\(network.away)
+      U=s3://\(bucket)/our/album; M2=$W/../mnt2; AWAY=\(network.away); SILENT=\(network.silent)
       there() { XDG_STATE_HOME=$W/there albumfs "$@"; }
       mount_here() { albumfs mount -q --password-file $P "$@" $U $M; }
       mount_there() { there mount -q --password-file $P "$@" $U $M2; }
@@ -236,7 +236,11 @@ import Testing
       there mount -q --password-file $P $N/one $M2
       mkdir $M2/A; there umount -q $M2
       refused 7 'is a store already' make $N/one
-      refused 7 'is not empty' make ${N%/*}
+      # A store has its prefix for itself, whichever command makes it.
+      refused 7 "lies in the store $N/one" make $N/one/sub
+      refused 7 "lies in the store $U" albumfs copy $S $U/a/b
+      refused 7 "holds the store $N/one; a new store needs a prefix of its own" make $N
+      refused 7 'holds the store' make ${N%/*}
       code=0
       AWS_ENDPOINT_URL=http://127.0.0.1:1 make $N/two 2> $W/out || code=$?
       [ $code = 52 ]
@@ -276,6 +280,13 @@ import Testing
       refused 1 'are for stores in an object storage' albumfs mount --staging $W/x --password-file $P $S $M
       refused 1 'are for stores in an object storage' albumfs mount --durability remote --password-file $P $S $M
       refused 1 '256M or more' albumfs mount --staging-size 1M --password-file $P $U $M
+      refused 1 'is in an object storage' mount_here --staging $U
+      refused 1 'lies in the mount point' mount_here --staging $M/staging
+      refused 1 'lies in the store' mount_here --staging $S/segments/staging
+      albumfs mount -q --password-file $P $S $M
+      refused 1 'lies in the space that is mounted on' mount_there --staging $M/staging
+      albumfs umount -q $M
+      test ! -e $S/segments/staging
       """)
   }
 
@@ -292,6 +303,65 @@ import Testing
       albumfs lock -q $M
       await "! albumfs list | grep -q $M"
       test -z "$(find $W/other -type f ! -name 'lock.*')"
+      mount_here
+      albumfs umount --verbose $M 2>&1 | grep -q 'unmounted, everything is in the bucket'
+      """)
+  }
+
+  /// A space that another mount namespace alone has shows with those who keep it open, and not with the programs of
+  /// its own daemon.
+  @Test func theProgramsOfADaemonDoNotUseItsMount() throws {
+    try withBucket(
+      """
+      mkfifo $W/begin $W/end
+      export U M P
+      unshare --mount --propagation private bash -c 'albumfs mount -q --password-file $P $U $M'
+      # Others may have mounts on this machine, too.
+      listed() { albumfs list --json | python3 -c 'import json,os,sys; print(*[eval(sys.argv[1]) for m in json.load(sys.stdin)["mounts"] if m["mountPoint"] == os.environ["M"]])' "$1"; }
+      daemon=$(listed 'm["pid"]')
+      pgrep -P $daemon albumfs-remote > /dev/null
+      [ "$(listed '[u["name"] for u in m["users"]]')" = '[]' ]
+      nsenter --mount=/proc/$daemon/ns/mnt bash -c 'echo > $0; read line < $1' $W/begin $W/end & user=$!
+      read line < $W/begin
+      [ "$(listed '[u["uses"].startswith("has it mounted on") for u in m["users"]]')" = '[True]' ]
+      echo > $W/end; wait $user
+      nsenter --mount=/proc/$daemon/ns/mnt albumfs umount -q $M
+      """)
+  }
+
+  /// A server that gets everything and replies to nothing keeps nobody in a locked space.
+  @Test func aLockBesideASilentServerEnds() throws {
+    try withBucket(
+      delays: ",locking=1,remote=3",
+      """
+      mount_here
+      mkdir $M/A; albumfs sync -q $M
+      daemon=$(field $M '["pid"]')
+      touch $SILENT
+      echo one > $M/A/one; sync $M/A/one
+      refused 54 'is locked, and what was written last is on the disk of this machine' albumfs lock $M
+      await "! albumfs list | grep -q $M"
+      kill -9 $daemon
+      rm $SILENT
+      mount_here
+      grep -q one $M/A/one
+      albumfs umount -q $M
+      """)
+  }
+
+  /// To copy over a store would take it from the machine that writes to it.
+  @Test func aCopyOverABucketToWhichAMachineWritesIsRefused() throws {
+    try withBucket(
+      """
+      mount_here
+      mkdir $M/A; albumfs sync -q $M
+      (while [ ! -e $W/stop ]; do echo x >> $M/A/x; albumfs sync -q $M; done) & writer=$!
+      refused 40 'is mounted' env ALBUMFS_TESTS_DELAYS=watch=40 albumfs copy --update $S $U
+      touch $W/stop; wait $writer
+      albumfs umount -q $M
+      mount_there; test -s $M2/A/x; there umount -q $M2
+      albumfs copy -q --update $S $U
+      mount_there; test ! -e $M2/A; there umount -q $M2
       """)
   }
 }

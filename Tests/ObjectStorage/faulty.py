@@ -1,6 +1,6 @@
 """A network between a client and an object storage that loses what it is told to.
 
-    faulty.py HOST:PORT FILE [--every-third] [--ignores-conditions]
+    faulty.py HOST:PORT FILE [--every-third] [--ignores-conditions] [--ipv6]
 
 Prints its port. Standard input has blocks of lines, `METHOD FAULT`, each ended by a blank line, which a line of
 output confirms. The next request of that method gets the fault. It ends with its standard input.
@@ -14,8 +14,8 @@ output confirms. The next request of that method gets the fault. It ends with it
 | hold | nothing, for ever; FILE gets a line |
 | pass | nothing unusual |
 
-While there is a file FILE.away, every request gets `reset`. With --ignores-conditions, a server that refuses to save
-seems to have saved.
+While there is a file FILE.away, every request gets `reset`; while there is a file FILE.silent, every one gets `hold`.
+With --ignores-conditions, a server that refuses to save seems to have saved.
 """
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ import http.client
 import http.server
 import itertools
 import os
+import socket
 import socketserver
 import sys
 import threading
@@ -40,6 +41,8 @@ def fault_of(method: str) -> str | None:
     global count
     if os.path.exists(sys.argv[2] + ".away"):
         return "reset"
+    if os.path.exists(sys.argv[2] + ".silent"):
+        return "hold"
     with lock:
         for place, (other, fault) in enumerate(expected):
             if other == method:
@@ -107,7 +110,9 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         pass
 
 
-server = Server(("127.0.0.1", 0), Handler)
+if "--ipv6" in sys.argv:
+    Server.address_family = socket.AF_INET6
+server = Server(("::1" if "--ipv6" in sys.argv else "127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print(server.server_port, flush=True)
 block: list[tuple[str, str]] = []

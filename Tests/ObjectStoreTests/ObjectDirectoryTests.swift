@@ -82,6 +82,59 @@ import Testing
     #expect(try file.bytes(at: Int64(content.count) + 1, count: 3 * Self.mebibyte).isEmpty)
   }
 
+  /// Small files one behind the other, as thumbnails are, are loaded many at once. One alone is not.
+  @Test func smallFilesInARowTakeFewRequests() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    var loads: [Int] = []
+    for (name, bytes) in [(Self.first, 4 << 20), (Self.second, 3 << 20)] {
+      let file = try directory.open(name, .read)
+      for offset in stride(from: 0, to: bytes - 40_000, by: 40_000) {
+        _ = try file.bytes(at: Int64(offset + 300), count: 40_000)
+      }
+      loads.append(store.calls(.load))
+    }
+    #expect(loads == [2, 3])
+    // Here and there.
+    let other = ObjectDirectory(store)
+    for name in [Self.first, Self.second] {
+      for number in [2, 0] {
+        _ = try other.open(name, .read).bytes(at: Int64(number * Self.mebibyte + 9), count: 100)
+      }
+    }
+    #expect(store.calls(.load) == 7)
+    _ = try other.open(Self.first, .read).bytes(at: Int64(3 * Self.mebibyte), count: 100)
+    #expect(store.calls(.load) == 8)
+  }
+
+  /// What is announced is loaded in several requests at once, each part once.
+  @Test func whatIsAnnouncedIsLoadedInParallel() throws {
+    // Each request waits until three are under way.
+    let underWay = Monitor(0, rank: .test)
+    let store = MemoryObjectStore { verb, _, _ in
+      if verb != .load { return nil }
+      underWay.withLock { $0 += 1 }
+      underWay.notifyAll()
+      let limit = MonotonicTime.now + .seconds(120)
+      if underWay.waiting(until: limit, { $0 >= 3 ? () : nil }) == nil { return .lostRequest }
+      return nil
+    }
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    let file = try directory.open(Self.first, .read)
+    file.loadAhead(Int64(Self.mebibyte) - 1..<100 << 20)
+    let content = Self.bytes(4 * Self.mebibyte, 1)
+    for number in [3, 1, 0, 2] {
+      let place = number * Self.mebibyte
+      #expect(try file.bytes(at: Int64(place), count: 5000) == Array(content[place..<place + 5000]))
+    }
+    #expect(store.calls(.load) == 4)
+    file.loadAhead(0..<10)
+    file.loadAhead(Int64.max - 5..<Int64.max)
+    #expect(store.calls(.load) == 4)
+  }
+
   /// However much is read, the cache has a limit.
   @Test func theCacheIsBounded() throws {
     let store = MemoryObjectStore()

@@ -6,9 +6,10 @@ import Testing
 
 /// One suite over everything that keeps objects: what a caller of the five verbs may rely on holds for all.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ObjectStoreTests {
-  /// The implementations, and the real server behind a network that fails each third request.
+  /// The implementations; the real server with the bucket in the name of its host, over IPv6, and behind a network
+  /// that fails each third request.
   enum Kind: CaseIterable {
-    case memory, directory, server, serverBehindFaults
+    case memory, directory, server, serverWithBucketInHost, serverOverIPv6, serverBehindFaults
   }
 
   /// A store, and what lives as long as it.
@@ -27,6 +28,18 @@ import Testing
     case .server:
       let server = try ObjectServer.shared()
       return Tried(store: try server.store(server.makeBucket()), kept: [])
+    case .serverWithBucketInHost:
+      let server = try ObjectServer.shared()
+      var options = S3StoreOptions()
+      options.isBucketInHost = true
+      let store = try server.store(
+        server.makeBucket(), authority: server.namedAuthority, options: options)
+      return Tried(store: store, kept: [])
+    case .serverOverIPv6:
+      let server = try ObjectServer.shared()
+      let network = try FaultyNetwork(to: server, isIPv6: true)
+      let store = try server.store(server.makeBucket(), authority: network.authority)
+      return Tried(store: store, kept: [network])
     case .serverBehindFaults:
       let server = try ObjectServer.shared()
       let network = try FaultyNetwork(to: server, everyThird: true)

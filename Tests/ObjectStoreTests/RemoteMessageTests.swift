@@ -7,6 +7,11 @@ import Testing
     .begin(
       RemoteServer(endpoint: S3Endpoint("https://h:1/p")!, region: "r", bucket: "b"),
       S3Credentials(accessKey: "a", secretKey: "s/+=", sessionToken: "t")!),
+    .begin(
+      RemoteServer(
+        endpoint: S3Endpoint("http://h")!, region: "r", bucket: "b", isBucketInHost: true,
+        stallSeconds: 3),
+      S3Credentials(accessKey: "a", secretKey: "s", sessionToken: nil)!),
     .save(key: "a b/c", .any, digest: [1, 2]), .save(key: "k", .absent, digest: [1, 2]),
     .save(key: "k", .same(ObjectVersion("\"x y\"")), digest: [1, 2]),
     .load(key: "k", nil, unless: nil), .load(key: "k", 3..<9, unless: ObjectVersion("v")),

@@ -93,6 +93,15 @@ import Testing
       url(.list(prefix: "a/", after: "a/b c"))
         == "https://s3.example.org/base/my.bucket/?list-type=2&max-keys=1000&prefix=a%2F&start-after=a%2Fb%20c"
     )
+    // The bucket may be in the name of the host, which is signed, too.
+    let hosted = RemoteServer(
+      endpoint: endpoint, region: "r", bucket: "photos", isBucketInHost: true)
+    let stat = S3Call(.stat(key: "a b"), hosted)
+    #expect(stat.url(endpoint) == "https://photos.s3.example.org/base/a%20b")
+    #expect(stat.host == "photos.s3.example.org")
+    #expect(
+      S3Call(.list(prefix: "a/", after: nil), hosted).url(endpoint)
+        == "https://photos.s3.example.org/base/?list-type=2&max-keys=1000&prefix=a%2F")
     let load = S3Call(.load(key: "k", 5..<10, unless: ObjectVersion("\"e\"")), server)
     #expect(load.headers == [S3Header("range", "bytes=5-9"), S3Header("if-none-match", "\"e\"")])
     let save = S3Call(.save(key: "k", .absent, digest: [0xAB]), server)

@@ -97,6 +97,38 @@ import Testing
     #expect(continued > 8, "what was there already is copied again")
   }
 
+  /// No lock shows that a machine has a store in an object storage mounted; its writes do. It writes while the copy
+  /// watches, or between the last look and the mark that keeps mounts out.
+  @Test(arguments: [MemoryObjectStore.Verb.list, .save])
+  func aStoreToWhichAMachineWritesIsNotOverwritten(before verb: MemoryObjectStore.Verb) throws {
+    let holder = Mutex<MemoryObjectStore?>(nil, rank: .test)
+    let isDue = Mutex(false, rank: .test)
+    let target = MemoryObjectStore { called, _, _ in
+      let store = holder.withLock { $0 }
+      // The copy has listed the store before.
+      guard let store, called == verb, store.calls(.list) > (verb == .list ? 1 : 0) else {
+        return nil
+      }
+      let writes = isDue.withLock { isDue in
+        defer { isDue = false }
+        return isDue
+      }
+      if writes { _ = try? store.save(Self.segment(3), [7, 7], .any) }
+      return nil
+    }
+    try Self.fill(target)
+    let before = target.contents
+    holder.withLock { $0 = target }
+    isDue.withLock { $0 = true }
+    #expect(throws: StoreTransferError.inUse) {
+      try StoreTransfer(from: Self.source(), to: target, Self.options { $0.updates = true }).run()
+    }
+    #expect(target.contents == before.merging([Self.segment(3): [7, 7]]) { $1 })
+    // When it has ended, the copy is made.
+    _ = try StoreTransfer(from: Self.source(), to: target, Self.options { $0.updates = true }).run()
+    #expect(target.contents == before)
+  }
+
   @Test func nothingElseIsOverwritten() throws {
     let source = try Self.source()
     let foreign = MemoryObjectStore()

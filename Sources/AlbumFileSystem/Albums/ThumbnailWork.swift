@@ -342,7 +342,8 @@ extension FileSystem {
       do throws(StoreError) {
         stored.add(
           try unsafe space.append(
-            record.content, of: inode, at: Int64(from), fileLength: Int64(bytes.count)))
+            record.content, of: inode, at: Int64(from), fileLength: Int64(bytes.count),
+            in: .thumbnails))
       } catch {
         throw FSError(error)
       }

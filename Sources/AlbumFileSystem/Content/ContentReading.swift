@@ -26,6 +26,7 @@ extension FileContent {
       do throws(StoreError) {
         try unsafe space.fill(target, at: offset, from: plan.extents)
         unsafe copyLayers(of: plan, into: target, from: offset)
+        readAhead(offset..<offset + Int64(plan.count))
         return plan.count
       } catch {
         let newPlan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
@@ -77,12 +78,12 @@ extension FileContent {
 extension FileContent {
   /// Where the catalog has the file. One that follows another session may have it elsewhere than before, or
   /// not at all.
-  private func place(in catalog: borrowing Catalog) -> InodeIndex? {
+  func place(in catalog: borrowing Catalog) -> InodeIndex? {
     space.follows ? catalog.index(of: inode) : index
   }
 
   /// At least a byte where the file is gone, so that a read says so.
-  private var followedSize: Int64 {
+  var followedSize: Int64 {
     space.read { catalog in catalog.index(of: inode).map { catalog.state($0).size } } ?? .max
   }
 }

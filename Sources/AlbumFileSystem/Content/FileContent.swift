@@ -75,6 +75,7 @@ final class FileContent: Sendable {
   private let help: SealingHelp
   let clock: FileSystemClock
   let pace: VersionPace
+  let ahead = Mutex(ReadAhead(), rank: .leaf)
   /// Never held while sealing or reading records.
   let monitor: Monitor<State>
 

@@ -23,10 +23,10 @@ final class RecordWriter: SpacePart, Sendable {
   /// `commit`.
   func append(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
-    fileLength: Int64
+    fileLength: Int64, in lane: ContentLane = .files
   ) throws(StoreError) -> HeldExtents {
     let header = newRecord(content.count, of: inode, at: offset, fileLength)
-    return HeldExtents(try unsafe seal(content, header, mayCut: false), catalog)
+    return HeldExtents(try unsafe seal(content, header, mayCut: false, in: lane), catalog)
   }
 
   /// The same, in two records if the first fills a segment.
@@ -91,22 +91,39 @@ final class RecordWriter: SpacePart, Sendable {
   /// content may use more of a full disk, because moving it frees room.
   func seal(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool,
-    isMoved: Bool = false
+    isMoved: Bool = false, in lane: ContentLane = .files
   ) throws(StoreError) -> Extent {
     precondition(content.count > 0 && content.count <= Int(DataRecord.contentLimit))
     try health.requireWritable()
-    if isMoved { return try unsafe sealOnce(content, header, mayCut: mayCut, isMoved: true) }
+    if isMoved {
+      return try unsafe sealOnce(
+        content, header, mayCut: mayCut, isMoved: true, laneOfMoved(header))
+    }
     return try durability.reclaims.whenThereIsRoom { () throws(StoreError) in
-      try unsafe sealOnce(content, header, mayCut: mayCut, isMoved: false)
+      try unsafe sealOnce(
+        content, header, mayCut: mayCut, isMoved: false, hasLanes ? lane : .files)
     }
   }
 
+  /// On a disk, a segment more that is half full at the end of a session would cost room.
+  private var hasLanes: Bool { files.directory.relay != nil }
+
+  /// Where moved content of a file goes.
+  private func laneOfMoved(_ header: DataRecord) -> ContentLane {
+    if !hasLanes { return .files }
+    let isThumbnail = catalog.withLock { catalog in
+      catalog.index(of: header.inode).map { catalog.state($0).marks.contains(.madeThumbnail) }
+    }
+    return isThumbnail ?? false ? .thumbnails : .files
+  }
+
   private func sealOnce(
-    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool, isMoved: Bool
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool, isMoved: Bool,
+    _ lane: ContentLane
   ) throws(StoreError) -> Extent {
     try announce(isMoved: isMoved)
     return try unsafe self.content.append(
-      content, header: header, mayCut: mayCut,
+      content, header: header, mayCut: mayCut, lane: lane,
       begin: isMoved ? beginSegmentForMove : beginSegment,
       finished: { number in self.catalog.withLock { $0.setState(of: number, to: .living) } },
       held: { extent in catalog.withLock { $0.hold(extent) } })

@@ -41,7 +41,7 @@ final class Fence: Sendable {
   /// The highest number when recovery listed the store; 0: there was none.
   private let known: UInt32
   /// nil: there is nothing to compare with.
-  private let end: JournalEnd?
+  let end: JournalEnd?
   /// The segments with the number after it that were there then, of another timeline.
   private let others: Set<SegmentName>
   private let own = Atomic<UInt32>(0)
@@ -316,6 +316,8 @@ final class Fence: Sendable {
   /// True if another session has written since recovery read the journal, or may be about to.
   func hasMoved() throws(StoreError) -> Bool {
     if case .file = try Fence.look(at: SegmentNumber(known + 1), files) { return true }
+    // Others have followed, and the last one has removed the fences before its own.
+    if known > 0, case .missing = try Fence.look(at: SegmentNumber(known), files) { return true }
     return try !isUnchanged()
   }
 

@@ -347,7 +347,7 @@ struct JournalTimelines {
 
 extension JournalHead {
   /// The first journal segment that one of its checkpoints needs; 1 without a checkpoint.
-  fileprivate var firstNeeded: SegmentNumber {
+  var firstNeeded: SegmentNumber {
     let needed = [checkpoint, formerCheckpoint].filter(\.exists).map(\.firstJournal).min()
     return checkpoint.exists && formerCheckpoint.exists ? needed! : SegmentNumber(1)
   }

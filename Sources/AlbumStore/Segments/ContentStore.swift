@@ -3,6 +3,10 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
+/// Which of the segments that are being filled gets a record. Thumbnails have one of their own where each
+/// segment that is read is a request to a server: an album shows them all at once, without the photos.
+package enum ContentLane: Sendable { case files, thumbnails }
+
 /// Seals the content of files into data segments and reads it back. Touches data segments, through
 /// `SegmentWriter` and `SegmentFiles`, and nothing else; it does not know the catalog or the journal. Any
 /// thread.
@@ -15,8 +19,8 @@ final class ContentStore: Sendable {
   let scratch: ScratchPool
 
   struct Tail {
-    /// The segment for new records.
-    var current: SegmentWriter?
+    /// The segments for new records.
+    var current: [ContentLane: SegmentWriter] = [:]
     /// Writers whose image may hold bytes that are not in a file yet, including `current`.
     var open: [SegmentNumber: SegmentWriter] = [:]
     /// Writers that could not write. Their records are read from their images until they are written
@@ -31,6 +35,16 @@ final class ContentStore: Sendable {
     var nextTail: TailPreparation?
     /// True if the last segment was born before it was full, as when files are closed one after the other.
     var expectsTail = true
+
+    /// A segment gets no new records. Returns false if it got none any more.
+    @discardableResult
+    mutating func leave(_ number: SegmentNumber) -> Bool {
+      guard let lane = current.first(where: { $0.value.id.number == number })?.key else {
+        return false
+      }
+      current[lane] = nil
+      return true
+    }
   }
   let tail = Monitor(Tail(), rank: .openSegments)
   private let births = Mutex((), rank: .newSegment)
@@ -49,16 +63,17 @@ final class ContentStore: Sendable {
   // MARK: Writing
 
   /// Seals one record, see `Space.append`. `begin` returns the number of a new segment, and throws if the
-  /// disk is full. `finished` receives a segment that is full and written; `held` receives the record,
-  /// before its segment can be considered empty. With `mayCut` the record may hold only the start of the
-  /// content, if that fills a segment.
+  /// disk is full. `lane` chooses the segment. `finished` receives a segment that is full and written; `held`
+  /// receives the record, before its segment can be considered empty. With `mayCut` the record may hold only
+  /// the start of the content, if that fills a segment.
   func append(
     _ content: UnsafeMutableRawBufferPointer, header: DataRecord, mayCut: Bool = false,
+    lane: ContentLane = .files,
     begin: () throws(StoreError) -> SegmentNumber,
     finished: (SegmentNumber) -> Void, held: (Extent) -> Void
   ) throws(StoreError) -> Extent {
     while true {
-      let writer = try enter(begin)
+      let writer = try enter(lane, begin)
       var extent = unsafe seal(content, header, in: writer)
       if mayCut, extent == nil { extent = unsafe sealBeginning(content, header, in: writer) }
       if let extent { held(extent) }
@@ -74,7 +89,7 @@ final class ContentStore: Sendable {
   func reserve(
     _ byteCounts: [Int], begin: () throws(StoreError) -> SegmentNumber
   ) throws(StoreError) -> [RecordPlace] {
-    let writer = try enter(begin)
+    let writer = try enter(.files, begin)
     let places = writer.reserve(byteCounts.map { DataRecord.headerByteCount + $0 }).map {
       RecordPlace(writer: writer, offset: $0)
     }
@@ -139,22 +154,23 @@ final class ContentStore: Sendable {
   }
 
   /// Returns the writer for new records. The caller then calls `leave`.
-  private func enter(_ begin: () throws(StoreError) -> SegmentNumber) throws(StoreError)
-    -> SegmentWriter
-  {
+  private func enter(
+    _ lane: ContentLane, _ begin: () throws(StoreError) -> SegmentNumber
+  ) throws(StoreError) -> SegmentWriter {
     while true {
       let entered = tail.withLock { tail in
-        if let current = tail.current { tail.appending[current.id.number, default: 0] += 1 }
-        return tail.current
+        let current = tail.current[lane]
+        if let current { tail.appending[current.id.number, default: 0] += 1 }
+        return current
       }
       if let entered { return entered }
       try births.withLock { _ throws(StoreError) in
-        if tail.withLock({ $0.current != nil }) { return }
+        if tail.withLock({ $0.current[lane] != nil }) { return }
         let number = try begin()
         let id = SegmentID(kind: .data, number: number)
         let writer = SegmentWriter(id, files: files, preparation: takeTail(of: id))
         tail.withLock { tail in
-          tail.current = writer
+          tail.current[lane] = writer
           tail.open[number] = writer
         }
       }
@@ -175,7 +191,7 @@ final class ContentStore: Sendable {
   /// Has the tail of the next segment computed if this one was born before it was full and files still come:
   /// while programs read their next file, a processor is free.
   private func prepareNextTail() {
-    let (current, isDone) = tail.withLock { ($0.current, $0.nextTail != nil) }
+    let (current, isDone) = tail.withLock { ($0.current[.files], $0.nextTail != nil) }
     guard let current, !isDone, current.hadTail, current.used >= files.segmentSize / 4 else {
       return
     }
@@ -208,9 +224,7 @@ final class ContentStore: Sendable {
     throws(StoreError)
   {
     let isMine = tail.withLock { tail in
-      guard tail.current === writer else { return false }
-      tail.current = nil
-      return true
+      tail.leave(writer.id.number)
     }
     if !isMine { return }
     do throws(StoreError) { try finish(writer, finished) } catch {
@@ -266,7 +280,7 @@ final class ContentStore: Sendable {
   /// one that no frame refers to is garbage, and does not show how the session ended.
   func finish(_ isStated: (SegmentNumber) -> Bool) throws(StoreError) {
     let writers = tail.withLock { tail in
-      tail.current = nil
+      tail.current = [:]
       return Array(tail.open.values)
     }
     for writer in writers {
@@ -278,7 +292,7 @@ final class ContentStore: Sendable {
   /// Ends a segment that may be half full: it gets no more records, and the next flush closes it.
   func end(_ number: SegmentNumber) {
     let writer = tail.withLock { tail in
-      if tail.current?.id.number == number { tail.current = nil }
+      tail.leave(number)
       return tail.open[number]
     }
     guard let writer else { return }
@@ -290,7 +304,7 @@ final class ContentStore: Sendable {
   /// record there has returned its place.
   func giveUp(_ number: SegmentNumber) {
     let writer = tail.withLock { tail in
-      if tail.current?.id.number == number { tail.current = nil }
+      tail.leave(number)
       let unproven = tail.unproven.removeValue(forKey: number)
       if let writer = tail.open.removeValue(forKey: number) ?? unproven {
         tail.givenUp[number] = writer
@@ -327,7 +341,7 @@ final class ContentStore: Sendable {
 
   /// Free bytes in the segment for new records.
   var openRoom: Int {
-    tail.withLock { $0.current }.map { files.segmentSize - $0.used } ?? 0
+    tail.withLock { $0.current[.files] }.map { files.segmentSize - $0.used } ?? 0
   }
 }
 

@@ -29,6 +29,14 @@ extension ContentStore {
     }
   }
 
+  /// Begins to load the records of an extent, where they are not in memory.
+  func loadAhead(_ extent: Extent) {
+    guard let source = try? source(of: extent.segment), let file = source.file else { return }
+    let base = Int64(extent.grid) * Int64(RecordLayout.grid)
+    let records = (Int64(extent.skip) + extent.length - 1) / DataRecord.contentLimit + 1
+    file.loadAhead(base..<base + records * Int64(ContentStore.recordStride))
+  }
+
   private func readPart(
     _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
   ) throws(StoreError) {

@@ -103,6 +103,13 @@ extension SegmentFiles {
     unsettledFolders.withLock { $0 = folders.unsettled }
     return found
   }
+
+  /// Takes a listing for what exists now.
+  func rely(onGrown grown: SegmentListing) {
+    adoptNames(grown)
+    listing.withLock { $0 = grown }
+  }
+
   /// The error of a segment whose path does not lead to the file that was written there.
   func movedAway(_ id: SegmentID) -> StoreError {
     let path = path(id)

@@ -54,6 +54,11 @@ package final class StoreTransfer: Sendable {
     package var updates = false
     /// Every file is read back.
     package var verifies = false
+    /// How long a store in an object storage is watched for a session that writes to it, before it is
+    /// overwritten. No lock shows that there.
+    package var watchTime = Duration.zero
+    /// Is called before that.
+    package var watches: @Sendable () -> Void = {}
     /// How many files are copied at once.
     package var lanes = 8
     package var watch: @Sendable (StoreTransferProgress) -> Void = { _ in }
@@ -166,9 +171,46 @@ package final class StoreTransfer: Sendable {
       if !first.objects.isEmpty { throw .occupied }
     }
     if mark != nil { return }
+    let before = present == nil ? nil : try watchTarget()
     do throws(ObjectError) { try target.save(StoreNames.unfinished, bytes, .absent) } catch {
       throw error == .exists ? .inUse : .target(StoreNames.unfinished, error)
     }
+    // No mount begins any more.
+    if let before, try versionsAtTarget() != before {
+      try onTarget { () throws(ObjectError) in try target.remove(StoreNames.unfinished) }
+      throw .inUse
+    }
+  }
+
+  /// Throws `.inUse` if a session writes to the target, whose files change then. Returns their versions; nil
+  /// for a directory, where locks show it.
+  private func watchTarget() throws(StoreTransferError) -> [String: ObjectVersion]? {
+    if target is DirectoryStore { return nil }
+    options.watches()
+    let before = try versionsAtTarget()
+    for _ in 0..<StoreTransfer.looks {
+      try wait(options.watchTime * (1 / Double(StoreTransfer.looks)))
+      if try versionsAtTarget() != before { throw .inUse }
+    }
+    return before
+  }
+
+  /// How often the target is listed while it is watched.
+  private static let looks = 8
+
+  private func wait(_ time: Duration) throws(StoreTransferError) {
+    let end = MonotonicTime.now + time
+    while MonotonicTime.now < end {
+      if options.isStopped() { throw .stopped }
+      SystemClock.sleep(milliseconds: 50)
+    }
+  }
+
+  private func versionsAtTarget() throws(StoreTransferError) -> [String: ObjectVersion] {
+    let listed = try onTarget { () throws(ObjectError) in
+      try target.listAll(StoreNames.segments)
+    }
+    return Dictionary(listed.map { ($0.name, $0.version) }) { $1 }
   }
 
   /// Keeps mounts and other copies out of a directory.

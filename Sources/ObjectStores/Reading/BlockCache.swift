@@ -40,6 +40,36 @@ final class BlockCache: Sendable {
     }
   }
 
+  /// Makes the caller the one who loads parts behind one: as many as are not there, up to one that is, at
+  /// most `count`. He calls `take` or `giveUp` for each.
+  func claim(behind key: Key, atMost count: Int) -> [Key] {
+    state.withLock { state in
+      var claimed: [Key] = []
+      while claimed.count < count {
+        let next = Key(name: key.name, number: key.number + Int64(claimed.count) + 1)
+        if state.entries[next] != nil { break }
+        state.uses += 1
+        state.entries[next] = Entry(bytes: nil, lastUse: state.uses)
+        claimed.append(next)
+      }
+      return claimed
+    }
+  }
+
+  /// Leaves parts that were claimed to others.
+  func giveUp(_ keys: [Key]) {
+    state.withLock { state in
+      for key in keys where state.entries[key]?.bytes == nil { state.entries[key] = nil }
+    }
+    state.notifyAll()
+  }
+
+  /// Takes over a part that the caller has claimed and loaded.
+  func take(_ key: Key, _ bytes: [UInt8]) { keep(bytes, key) }
+
+  /// True if the part is there, or is being loaded.
+  func has(_ key: Key) -> Bool { state.withLock { $0.entries[key] != nil } }
+
   /// Puts a part there that was loaded otherwise.
   func replace(_ key: Key, _ bytes: [UInt8]) {
     state.withLock { state in

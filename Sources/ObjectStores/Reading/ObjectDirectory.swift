@@ -20,6 +20,8 @@ package final class ObjectDirectory: StorageDirectory {
 
   private let store: any ObjectStore
   private let cache = BlockCache(limit: cacheLimit)
+  private let smallReads = Mutex(SmallReads(), rank: .leaf)
+  private let ahead = BackgroundLanes(6)
   private let listing = Mutex<Listing?>(nil, rank: .leaf)
   /// The listing before. Parts of what has changed since are not in the cache any more.
   private let former = Mutex<Listing?>(nil, rank: .leaf)
@@ -34,6 +36,7 @@ package final class ObjectDirectory: StorageDirectory {
   fileprivate static let root = "segments"
 
   package let kind = StorageKind(name: "s3", sharing: .snapshot)
+  package let isReadFromServer = true
 
   package init(_ store: any ObjectStore) { self.store = store }
 
@@ -76,6 +79,8 @@ package final class ObjectDirectory: StorageDirectory {
     }
     if let known { former.withLock { $0 = known } }
   }
+
+  package func expect(_ path: String, byteCount: Int64) { record(path, byteCount) }
 
   package func openThere(_ path: String) throws(Errno) -> any StorageFile {
     guard let facts = try errno({ () throws(ObjectError) in try store.stat(path) }) else {
@@ -170,7 +175,7 @@ package final class ObjectDirectory: StorageDirectory {
       let place = offset + Int64(done)
       let number = place / ObjectDirectory.blockSize
       let begin = number * ObjectDirectory.blockSize
-      let bytes = try block(path, number, begin..<min(begin + ObjectDirectory.blockSize, size))
+      let bytes = try block(path, number, size, isSmall: buffer.count <= SmallReads.limit)
       let from = Int(place - begin)
       let count = min(buffer.count - done, bytes.count - from)
       if count <= 0 { break }
@@ -202,15 +207,50 @@ package final class ObjectDirectory: StorageDirectory {
   }
 
   private func block(
-    _ path: String, _ number: Int64, _ range: Range<Int64>
+    _ path: String, _ number: Int64, _ size: Int64, isSmall: Bool
   ) throws(Errno) -> [UInt8] {
-    try errno { () throws(ObjectError) in
-      try cache.bytes(BlockCache.Key(name: path, number: number)) { () throws(ObjectError) in
-        guard let loaded = try store.load(path, range, unless: nil) else {
-          throw .failed("no content")
-        }
-        return loaded.bytes
+    if isSmall { smallReads.withLock { $0.countRead() } }
+    let key = BlockCache.Key(name: path, number: number)
+    return try errno { () throws(ObjectError) in
+      try cache.bytes(key) { () throws(ObjectError) in
+        let count = isSmall ? smallReads.withLock { $0.countMiss() } : 1
+        return try load(key, size, blocks: count)
       }
+    }
+  }
+
+  /// Loads a block, and those behind it that are not there, in one request. Returns the first one.
+  private func load(
+    _ key: BlockCache.Key, _ size: Int64, blocks count: Int
+  ) throws(ObjectError) -> [UInt8] {
+    let begin = key.number * ObjectDirectory.blockSize
+    let left = (size - begin - 1) / ObjectDirectory.blockSize
+    let more = cache.claim(behind: key, atMost: min(count - 1, Int(clamping: left)))
+    let end = min(size, begin + Int64(more.count + 1) * ObjectDirectory.blockSize)
+    do throws(ObjectError) {
+      guard let loaded = try store.load(key.name, begin..<end, unless: nil) else {
+        throw .failed("no content")
+      }
+      let block = Int(ObjectDirectory.blockSize)
+      for (place, key) in more.enumerated() {
+        cache.take(key, Array(loaded.bytes.dropFirst((place + 1) * block).prefix(block)))
+      }
+      return Array(loaded.bytes.prefix(block))
+    } catch {
+      cache.giveUp(more)
+      throw error
+    }
+  }
+
+  /// Loads the blocks of a range that are not there, each with a request of its own, at once.
+  fileprivate func loadAhead(_ path: String, _ size: Int64, _ range: Range<Int64>) {
+    let range = range.clamped(to: 0..<size)
+    if range.isEmpty { return }
+    let last = (range.upperBound - 1) / ObjectDirectory.blockSize
+    for number in range.lowerBound / ObjectDirectory.blockSize...last {
+      if cache.has(BlockCache.Key(name: path, number: number)) { continue }
+      // Whoever reads it shows the error.
+      ahead.add { [self] in _ = try? block(path, number, size, isSmall: false) }
     }
   }
 
@@ -282,6 +322,8 @@ private final class ObjectFile: StorageFile {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
     try unsafe directory.read(path, byteCount, into: buffer, at: offset)
   }
+
+  func loadAhead(_ range: Range<Int64>) { directory.loadAhead(path, byteCount, range) }
 
   func size() throws(Errno) -> Int64 { byteCount }
 

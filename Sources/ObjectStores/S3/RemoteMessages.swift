@@ -21,12 +21,18 @@ package struct RemoteServer: Hashable, Sendable {
   package var endpoint: S3Endpoint
   package var region: String
   package var bucket: String
+  /// The bucket is in the name of the host: `https://bucket.s3.example.org/key`. Otherwise it is in the path.
+  package var isBucketInHost: Bool
   /// A connection on which nothing moves is given up after so many seconds, so that the request can be made
   /// again.
   package var stallSeconds: Int
 
-  package init(endpoint: S3Endpoint, region: String, bucket: String, stallSeconds: Int = 15) {
+  package init(
+    endpoint: S3Endpoint, region: String, bucket: String, isBucketInHost: Bool = false,
+    stallSeconds: Int = 15
+  ) {
     (self.endpoint, self.region, self.bucket) = (endpoint, region, bucket)
+    self.isBucketInHost = isBucketInHost
     self.stallSeconds = stallSeconds
   }
 }
@@ -50,6 +56,7 @@ package struct RemoteRequest: Equatable, Sendable {
       lines.add("endpoint", server.endpoint.text)
       lines.add("region", server.region)
       lines.add("bucket", server.bucket)
+      lines.add("style", server.isBucketInHost ? "virtual" : "path")
       lines.add("stall", "\(server.stallSeconds)")
       lines.add("access", credentials.accessKey)
       lines.add("secret", credentials.secretKey)
@@ -104,7 +111,8 @@ extension RemoteCommand {
           sessionToken: lines["token"])
       else { return nil }
       let server = RemoteServer(
-        endpoint: endpoint, region: region, bucket: bucket, stallSeconds: stall)
+        endpoint: endpoint, region: region, bucket: bucket,
+        isBucketInHost: lines["style"] == "virtual", stallSeconds: stall)
       self = .begin(server, credentials)
     case "save":
       guard let key = lines["key"],

@@ -33,6 +33,8 @@ package struct S3Place: Hashable, Sendable, CustomStringConvertible {
     self.prefix = prefix
   }
 
+  init(bucket: String, prefix: String) { (self.bucket, self.prefix) = (bucket, prefix) }
+
   package var description: String {
     S3Place.scheme + bucket + (prefix.isEmpty ? "" : "/\(prefix)")
   }
@@ -78,6 +80,13 @@ package struct S3Endpoint: Hashable, Sendable {
   }
 
   package var text: String { "\(scheme)://\(authority)\(path)" }
+
+  /// False for a server that is given by its number.
+  package var hasName: Bool {
+    if authority.hasPrefix("[") { return false }
+    let host = authority.prefix { $0 != ":" }
+    return !host.utf8.allSatisfy { 48...57 ~= $0 || $0 == UInt8(ascii: ".") }
+  }
 
   /// The server of Amazon for a region.
   package static func amazon(_ region: String) -> S3Endpoint? {

@@ -10,12 +10,16 @@ package enum S3Field {
 }
 
 extension S3Call {
-  /// The request of S3 that a command means. Buckets are part of the path, which every server understands.
+  /// The request of S3 that a command means. Buckets are part of the path, which nearly every server
+  /// understands, or of the host's name.
   package init(_ command: RemoteCommand, _ server: RemoteServer) {
-    let bucket = "\(server.endpoint.path)/\(S3Text.encoded(server.bucket))"
+    let (authority, base) = (server.endpoint.authority, server.endpoint.path)
+    let isInHost = server.isBucketInHost
+    let host = isInHost ? "\(server.bucket).\(authority)" : authority
+    let bucket = isInHost ? base : "\(base)/\(S3Text.encoded(server.bucket))"
     func call(_ method: String, _ key: String) -> S3Call {
       let path = "\(bucket)/\(S3Text.encoded(key, keepingSlashes: true))"
-      return S3Call(method: method, host: server.endpoint.authority, path: path)
+      return S3Call(method: method, host: host, path: path)
     }
     switch command {
     case .begin: self = call("HEAD", "")
@@ -39,7 +43,7 @@ extension S3Call {
       if let known { headers.append(S3Header("if-none-match", known.text)) }
     case .stat(let key): self = call("HEAD", key)
     case .list(let prefix, let after):
-      self = S3Call(method: "GET", host: server.endpoint.authority, path: "\(bucket)/")
+      self = S3Call(method: "GET", host: host, path: "\(bucket)/")
       query = [("list-type", "2"), ("max-keys", "\(ObjectPage.limit)"), ("prefix", prefix)]
       if let after { query.append(("start-after", after)) }
     case .remove(let key): self = call("DELETE", key)
@@ -48,7 +52,7 @@ extension S3Call {
 
   /// The address of the request.
   package func url(_ endpoint: S3Endpoint) -> String {
-    "\(endpoint.scheme)://\(endpoint.authority)\(path)" + (query.isEmpty ? "" : "?\(queryText)")
+    "\(endpoint.scheme)://\(host)\(path)" + (query.isEmpty ? "" : "?\(queryText)")
   }
 }
 

@@ -8,6 +8,8 @@ package struct S3StoreOptions: Sendable {
   package var connections = 8
   /// How long a request is tried again.
   package var patience = TestHooks.delay(.remote, .seconds(60))
+  /// The bucket is in the name of the host, if the server has a name.
+  package var isBucketInHost = false
   /// How long nothing may move on a connection, in seconds: several attempts fit `patience`.
   package var stallSeconds = 15
   /// True once the caller wants to stop.
@@ -55,8 +57,9 @@ package final class S3Store: ObjectStore {
   ) {
     self.address = address
     server = RemoteServer(
-      endpoint: endpoint, region: region, bucket: address.bucket, stallSeconds: options.stallSeconds
-    )
+      endpoint: endpoint, region: region, bucket: address.bucket,
+      isBucketInHost: options.isBucketInHost && endpoint.hasName,
+      stallSeconds: options.stallSeconds)
     lanes = RemoteLanes(options.connections, lane)
     self.credentials = credentials
     self.options = options

@@ -32,6 +32,8 @@ extension StagedDirectory: StorageRelay {
     }
     try staging.syncDirectory(name)
     try staging.syncDirectory("")
+    let isOvertaken = try staging.list(name).contains(StagedDirectory.overtaken)
+    state.withLock { $0.isOvertaken = isOvertaken }
     for path in try stagedPaths(name) { try adopt(path, "\(name)/\(path)") }
     for file in try staging.list("\(name)/\(StagedDirectory.removals)").sorted() {
       let path = StagedDirectory.path(ofSegment: file)
@@ -71,7 +73,23 @@ extension StagedDirectory: StorageRelay {
     }
   }
 
+  package var isOvertaken: Bool { state.withLock { $0.isOvertaken } }
+
+  package func recordOvertaken() throws(Errno) {
+    if isOvertaken { return }
+    _ = try staging.open(place(of: StagedDirectory.overtaken), .createNew)
+    try syncDirectory(StagedDirectory.root)
+    state.withLock { $0.isOvertaken = true }
+  }
+
   package func end() {
+    if isOvertaken {
+      if !unsent.isEmpty { return }
+      state.withLock { $0.isOvertaken = false }
+      for path in state.withLock({ Array($0.entries.keys) }) { drop(path) }
+      // The files go first: what a crash leaves of them is still marked.
+      try? staging.remove(place(of: StagedDirectory.overtaken))
+    }
     for path in state.withLock({ Array($0.entries.keys) }) { drop(path) }
     let space = state.withLock { state -> String? in
       defer { state.space = nil }

@@ -12,8 +12,12 @@ package import Posix
 // - The name of a removed file stays in the staging until it is removed there.
 // - A killed session's staging belongs to the next session of that space here.
 //
+// - What an overtaken session had staged stays until a repair has brought it back, because no journal that
+//   counts names it.
+//
 // In the directory for staging, `<space>/segments` has the files, `<space>/removed` the names of removed
-// ones, and `<space>/first` what was announced; `lock.<file>` stands for a file with locks.
+// ones, and `<space>/first` what was announced; `<space>/overtaken` is there if a session was overtaken.
+// `lock.<file>` stands for a file with locks.
 
 /// See above. Any thread.
 package final class StagedDirectory: StorageDirectory {
@@ -43,6 +47,7 @@ package final class StagedDirectory: StorageDirectory {
     var removed: [String] = []
     /// What to send first, and the file that has it.
     var announced: [(path: String, kept: String)] = []
+    var isOvertaken = false
     var sentBytes: Int64 = 0
     var problem: String?
   }
@@ -60,12 +65,14 @@ package final class StagedDirectory: StorageDirectory {
   let hindrance: @Sendable () -> ObjectError.Hindrance?
 
   package let kind = StorageKind(name: "s3", sharing: .network)
+  package let isReadFromServer = true
   package var outages: Outages? { waiting }
   package var relay: (any StorageRelay)? { self }
 
   static let root = "segments"
   static let removals = "removed"
   static let announcements = "first"
+  static let overtaken = "overtaken"
 
   /// `staging` is a directory of this machine for this store alone. `tell` receives an outage when it begins,
   /// and nil when it ends. `words` describes an error for a person.
@@ -187,7 +194,8 @@ package final class StagedDirectory: StorageDirectory {
   package func capacity() throws(Errno) -> StorageCapacity {
     var capacity = try staging.capacity()
     let (unsent, sent) = byteCounts
-    let left = max(0, min(capacity.availableBytes + sent, limit - unsent))
+    let droppable = isOvertaken ? 0 : sent
+    let left = max(0, min(capacity.availableBytes + droppable, limit - unsent))
     capacity.totalBytes = limit
     (capacity.availableBytes, capacity.freeBytes) = (left, left)
     return capacity
@@ -231,6 +239,7 @@ package final class StagedDirectory: StorageDirectory {
   /// Drops files that are there as well, the oldest first, while the staging has more than it may, or its
   /// disk is nearly full.
   func makeRoom() {
+    if isOvertaken { return }
     let (unsent, sent) = byteCounts
     let left = (try? staging.capacity().availableBytes) ?? .max
     var excess = max(

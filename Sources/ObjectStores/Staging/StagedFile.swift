@@ -32,6 +32,8 @@ final class StagedFile: StorageFile {
     try unsafe current().read(into: buffer, at: offset)
   }
 
+  func loadAhead(_ range: Range<Int64>) { (try? current())?.loadAhead(range) }
+
   func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
     guard let staged = directory.staged(path) else { throw .readOnly }
     // The file counts as changed whether all of it was written or not.

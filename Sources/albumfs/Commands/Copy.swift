@@ -1,3 +1,4 @@
+import AlbumStore
 import ArgumentParser
 import ControlProtocol
 import ObjectStores
@@ -19,7 +20,7 @@ struct Copy: ParsableCommand {
 
       With --update, a copy that is there becomes the same as the store: what has changed is copied, and \
       segments that the store no longer has are removed. A store in use can be copied; its files are then \
-      looked at twice.
+      looked at twice. A copy in a bucket to which a machine writes is refused, after a look of 40 seconds.
 
         albumfs copy ~/Album.store s3://photos/album --endpoint https://s3.example.org
         albumfs copy --update ~/Album.store s3://photos/album
@@ -68,6 +69,12 @@ struct Copy: ParsableCommand {
     options.verifies = verify
     options.lanes = s3.connections
     options.isStopped = isStopped
+    options.watchTime = SpaceOpenOptions.watchThere
+    options.watches = { [output] in
+      if !output.quiet {
+        Terminal.transient("Looking whether another machine writes to \(room.place)")
+      }
+    }
     options.watch = { progress in
       let files = "\(progress.doneFiles) of \(counted(progress.files, "file"))"
       bar.show(progress.doneBytes, of: progress.bytes, files)

@@ -246,7 +246,9 @@ struct Mount: RecoveryKeyCommand {
     launch.idleSeconds = idle?.seconds
     launch.trace = watch.options
     launch.durability = durability
-    launch.staging = staging.map(MountPath.resolve)
+    if let staging {
+      launch.staging = try StagingPlace.resolve(staging, mountPoint: plan.mountPoint)
+    }
     launch.stagingBytes = stagingSize?.bytes
     try RemoteStores.requireRemote(launch)
     // Leaves nothing behind if the user types no password.

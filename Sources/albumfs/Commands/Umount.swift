@@ -5,12 +5,12 @@ import Posix
 
 struct Umount: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Unmount a space; returns when everything is on disk.",
+    abstract: "Unmount a space; returns when everything is on disk, or in the bucket.",
     discussion: """
-      Waits until the daemon has written everything and ended. If it could not write everything, umount \
-      says why and exits with the matching code. If files are still open in the mount, umount names the \
-      programs that have them open, and unmounts nothing. It also clears the mount point of a daemon that \
-      was killed.
+      Waits until the daemon has written everything, or sent it to the store's bucket, and ended. If it \
+      could not write everything, umount says why and exits with the matching code. If files are still \
+      open in the mount, umount names the programs that have them open, and unmounts nothing. It also clears \
+      the mount point of a daemon that was killed.
 
         albumfs umount ~/Album
         albumfs umount --all

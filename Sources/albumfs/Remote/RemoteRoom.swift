@@ -10,9 +10,11 @@ import Posix
 struct RemoteRoom {
   /// The new store on this machine.
   let path: String
+  private let place: S3Place
   private let target: S3Store
 
   init(_ place: S3Place) throws(Failure) {
+    self.place = place
     let (target, endpoint) = try RemoteStores.server(of: place) { Interruption.wasAsked }
     self.target = target
     path = try StagingPlace.path(nil, place, endpoint) + "/new"
@@ -27,12 +29,17 @@ struct RemoteRoom {
     do throws(ObjectError) { names = try target.list("", after: nil).objects.map(\.name) } catch {
       throw Failure(error, "", of: target.place)
     }
-    if names.isEmpty { return }
+    if names.isEmpty {
+      let (bucket, _) = try RemoteStores.server(of: place.wholeBucket) { Interruption.wasAsked }
+      return try StorePlace.requireApart(place, in: bucket)
+    }
+    if names.contains(StorePath.configuration) {
+      throw Failure(.notEmpty, "\(target.place) is a store already.")
+    }
+    let inner = names.lazy.compactMap { place.inner(withConfiguration: $0) }.first
+    let reason = inner.map { "holds the store \($0)" } ?? "is not empty"
     throw Failure(
-      .notEmpty,
-      names.contains(StorePath.configuration)
-        ? "\(target.place) is a store already."
-        : "\(target.place) is not empty; a new store needs a prefix of its own.")
+      .notEmpty, "\(target.place) \(reason); a new store needs a prefix of its own.")
   }
 
   /// Copies the store to its place, and removes it from this machine.

@@ -61,6 +61,7 @@ struct S3Options: ParsableArguments {
     let program = HelperProgram.find("albumfs-remote")
     var options = S3StoreOptions()
     options.connections = connections
+    options.isBucketInHost = access.isBucketInHost
     options.isStopped = isStopped
     options.notice = notice
     return S3Store(
@@ -73,6 +74,8 @@ struct S3Options: ParsableArguments {
 /// The settings that count, from all places.
 struct S3Access: Sendable {
   let region: String
+  /// True if the profile says that the bucket is in the name of the host.
+  let isBucketInHost: Bool
   private let typedEndpoint: String?
   private let command: String?
   private let accessKey: String?
@@ -96,6 +99,7 @@ struct S3Access: Sendable {
     region =
       options.region ?? PathCalls.variable("AWS_REGION")
       ?? PathCalls.variable("AWS_DEFAULT_REGION") ?? profile["region"] ?? "us-east-1"
+    isBucketInHost = profile["s3.addressing_style"] == "virtual"
     typedEndpoint =
       options.endpoint ?? PathCalls.variable("AWS_ENDPOINT_URL_S3")
       ?? PathCalls.variable("AWS_ENDPOINT_URL") ?? profile["endpoint_url"]

@@ -19,17 +19,20 @@ struct S3Profiles {
     _ text: String, _ titles: [String], into settings: inout [String: String]
   ) {
     var isWanted = false
+    // An indented line belongs to the setting before, which has several parts: `s3.addressing_style`.
+    var whole = ""
     for line in text.split(whereSeparator: \.isNewline) {
-      // An indented line belongs to a setting with several parts.
-      if line.first == " " || line.first == "\t" { continue }
+      let isPart = line.first == " " || line.first == "\t"
       let content = line.trimmed
       if content.hasPrefix("#") || content.hasPrefix(";") { continue }
-      if content.hasPrefix("["), content.hasSuffix("]") {
+      if !isPart, content.hasPrefix("["), content.hasSuffix("]") {
         let title = content.dropFirst().dropLast().split(separator: " ").joined(separator: " ")
         isWanted = titles.contains(title)
       } else if isWanted, let equals = content.firstIndex(of: "=") {
         let name = content[..<equals].trimmed.lowercased()
-        settings[name] = content[content.index(after: equals)...].trimmed
+        if !isPart { whole = name }
+        settings[isPart ? "\(whole).\(name)" : name] =
+          content[content.index(after: equals)...].trimmed
       }
     }
   }

@@ -14,6 +14,37 @@ enum StagingPlace {
   /// What a session writes at once has to fit.
   static let leastSegments: Int64 = 32
 
+  /// The absolute path of a directory that was typed. Refuses one that cannot keep what waits. Changes
+  /// nothing. `mountPoint`: where the space will be.
+  static func resolve(_ typed: String, mountPoint: String) throws(Failure) -> String {
+    if typed.hasPrefix(S3Place.scheme) {
+      throw Failure(
+        .usage,
+        "--staging takes a directory on a disk of this machine, and \(typed) is in an object storage."
+      )
+    }
+    let path = MountPath.resolve(typed)
+    if path.lies(in: mountPoint) {
+      throw Failure(.usage, "\(path) lies in the mount point \(mountPoint). \(advice)")
+    }
+    try requireOutside(path)
+    return path
+  }
+
+  private static let advice =
+    "What is not sent yet must be outside of all albums and stores: name a directory there with --staging."
+
+  /// Refuses what lies in a mounted space, which may be the one whose files wait, or in a store.
+  private static func requireOutside(_ path: String) throws(Failure) {
+    if let mount = try MountPath.table().space(holding: path) {
+      throw Failure(
+        .usage, "\(path) lies in the space that is mounted on \(mount.mountPoint). \(advice)")
+    }
+    if let store = StoreRoom.store(holding: path) {
+      throw Failure(.usage, "\(path) lies in the store \(store). \(advice)")
+    }
+  }
+
   /// Opens the directory of a store; creates it if it is missing. `typed` is an absolute path.
   static func make(
     _ typed: String?, _ place: S3Place, _ endpoint: S3Endpoint
@@ -35,6 +66,7 @@ enum StagingPlace {
       parent =
         try StateDirectory.make(for: "Without --staging, a store in an object storage") + "/staging"
     }
+    try requireOutside(MountPath.resolve(parent))
     let path = "\(parent)/\(name(place, endpoint))"
     let directory: PosixDirectory
     do throws(Errno) {

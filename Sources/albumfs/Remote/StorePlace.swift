@@ -34,11 +34,29 @@ enum StorePlace {
     }
   }
 
+  /// Refuses a place in the prefix of another store. `bucket` has all of the bucket's names.
+  static func requireApart(_ place: S3Place, in bucket: S3Store) throws(Failure) {
+    let outer: S3Place?
+    do throws(ObjectError) { outer = try place.storeAround(in: bucket) } catch {
+      throw Failure(error, "", of: place.description)
+    }
+    guard let outer else { return }
+    throw Failure(
+      .notEmpty,
+      "\(place) lies in the store \(outer). A store has its prefix for itself: choose one outside of it."
+    )
+  }
+
   /// The place for a store. Makes a directory that is missing.
   func room(
     _ options: S3Options, _ isStopped: @escaping @Sendable () -> Bool
   ) throws(Failure) -> any ObjectStore {
-    guard case .directory(let path) = self else { return try existing(options, isStopped) }
+    guard case .directory(let path) = self else {
+      if case .bucket(let place) = self {
+        try StorePlace.requireApart(place, in: options.store(place.wholeBucket, isStopped))
+      }
+      return try existing(options, isStopped)
+    }
     if let mount = try MountPath.table().space(holding: path) {
       throw Failure(
         .mountPoint,

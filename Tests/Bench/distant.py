@@ -1,0 +1,197 @@
+"""An object storage at a distance: SeaweedFS on this machine, behind a network that delays all and counts requests."""
+from __future__ import annotations
+
+import asyncio
+import collections
+import os
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from measuring import Failed, Process, run
+
+KEY, SECRET, BUCKET = "benchkey", "benchsecret", "bench"
+EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+START_LIMIT = 60.0
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def status(address: str, *options: str) -> str:
+    words = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *options, address]
+    return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True).stdout
+
+
+def put(address: str) -> bool:
+    """Makes a bucket, or an empty object."""
+    return status(address, "--aws-sigv4", "aws:amz:us-east-1:s3", "--user", f"{KEY}:{SECRET}", "-X", "PUT", "-H",
+                  f"x-amz-content-sha256: {EMPTY_SHA256}") == "200"
+
+
+def put_folder(endpoint: str, name: str) -> None:
+    """s3fs mounts only a folder that is there."""
+    if not put(f"{endpoint}/{BUCKET}/{name}/"):
+        raise Failed(f"the folder {name} cannot be made")
+
+
+class Server:
+    """SeaweedFS, as scripts/dependencies --bench --remote installs it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        program = cache / "albumfs-tests/seaweedfs-4.48/weed"
+        if not program.exists():
+            raise Failed(f"{program} is missing: run scripts/dependencies --bench --remote")
+        (folder / "data").mkdir(parents=True)
+        (folder / "s3.json").write_text(
+            '{"identities": [{"name": "bench", "actions": ["Admin", "Read", "Write", "List", "Tagging"],'
+            f'"credentials": [{{"accessKey": "{KEY}", "secretKey": "{SECRET}"}}]}}]}}')
+        ports = free_ports(8)
+        names = ["master", "volume", "filer", "s3"]
+        words = [f"-{name}.port={port}" for name, port in zip(names, ports)]
+        words += [f"-{name}.port.grpc={port}" for name, port in zip(names, ports[4:])]
+        words += [f"-{name}.localSocket={folder}/{name}.sock" for name in ("filer", "s3")]
+        self.port = ports[3]
+        self.process = Process(
+            [str(program), "server", f"-dir={folder}/data", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+             "-master.volumeSizeLimitMB=512", "-volume.max=0", "-filer", "-s3", f"-s3.config={folder}/s3.json",
+             "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0", *words], stdout=folder / "log")
+        end = time.monotonic() + START_LIMIT
+        while status(f"http://127.0.0.1:{self.port}/") != "403":
+            if self.process.has_ended() or time.monotonic() > end:
+                raise Failed(f"SeaweedFS does not start: {self.process.message()}")
+            time.sleep(0.1)
+        while not put(f"http://127.0.0.1:{self.port}/{BUCKET}"):
+            if time.monotonic() > end:
+                raise Failed("SeaweedFS makes no bucket")
+            time.sleep(0.1)
+
+    def end(self) -> None:
+        self.process.kill()
+
+
+class RequestCounter:
+    """Reads the requests of one connection as they pass."""
+
+    def __init__(self, counts: collections.Counter[str]) -> None:
+        self.counts = counts
+        self.head = b""
+        self.body_left = 0
+
+    def read(self, data: bytes) -> None:
+        while data:
+            if self.body_left:
+                passed = min(self.body_left, len(data))
+                self.body_left -= passed
+                data = data[passed:]
+                continue
+            self.head += data
+            head, separator, data = self.head.partition(b"\r\n\r\n")
+            if not separator:
+                return
+            self.head = b""
+            self.count(head.decode("latin-1").split("\r\n"))
+
+    def count(self, lines: list[str]) -> None:
+        method, _, rest = lines[0].partition(" ")
+        marks = ("list-type=", "?prefix=", "&prefix=", "delimiter=")
+        is_listing = method == "GET" and any(mark in rest for mark in marks)
+        self.counts["LIST" if is_listing else method] += 1
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            if name.lower() == "content-length":
+                self.body_left = int(value)
+
+
+class Network:
+    """Delays what goes each way by half of the round trip."""
+
+    def __init__(self, port: int) -> None:
+        self.target = port
+        self.delay = 0.0
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.loop = asyncio.new_event_loop()
+        # The loop itself keeps no tasks alive.
+        self.tasks: set[asyncio.Task[None] | None] = set()
+        self.port = 0
+        is_up = threading.Event()
+        threading.Thread(target=self.serve, args=(is_up,), daemon=True).start()
+        is_up.wait(START_LIMIT)
+
+    def set_round_trip(self, milliseconds: float) -> None:
+        self.delay = milliseconds / 2000
+
+    def take_counts(self) -> collections.Counter[str]:
+        """The requests since the last call."""
+        taken, self.counts = self.counts, collections.Counter()
+        return taken
+
+    def serve(self, is_up: threading.Event) -> None:
+        asyncio.set_event_loop(self.loop)
+        server = self.loop.run_until_complete(asyncio.start_server(self.connect, "127.0.0.1", 0))
+        self.port = server.sockets[0].getsockname()[1]
+        is_up.set()
+        self.loop.run_forever()
+
+    async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        self.tasks.add(task)
+        try:
+            await self.join(reader, writer)
+        finally:
+            self.tasks.discard(task)
+
+    async def join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            writer.transport.abort()
+            return
+        for one in (writer, back):
+            one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        counter = RequestCounter(collections.Counter())
+        await asyncio.gather(self.pass_on(reader, back, counter), self.pass_on(there, writer, None),
+                             return_exceptions=True)
+
+    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+                      counter: RequestCounter | None) -> None:
+        waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(256)
+
+        async def receive() -> None:
+            data = b"-"
+            while data:
+                data = await reader.read(1 << 18)
+                if counter:
+                    counter.counts = self.counts
+                    counter.read(data)
+                await waiting.put((self.loop.time() + self.delay, data))
+
+        receiving = asyncio.ensure_future(receive())
+        try:
+            while True:
+                due, data = await waiting.get()
+                if (wait := due - self.loop.time()) > 0:
+                    await asyncio.sleep(wait)
+                if not data:
+                    break
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            receiving.cancel()
+            writer.close()
+
+
+def settle() -> None:
+    """Leaves nothing for the disk to write in the next row."""
+    run(["sync"], START_LIMIT)
