@@ -20,7 +20,7 @@ let settings: [SwiftSetting] = [
 let optimised: Set = [
   "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
   "PictureDecoders",
-  "AlbumTestSupport",
+  "PhotoSearch", "AlbumTestSupport",
 ]
 
 /// Targets that parse, ask, report and start programs, and handle no content themselves. Their release build

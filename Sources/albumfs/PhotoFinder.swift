@@ -10,21 +10,30 @@ import Posix
 /// It asks the mount for one attribute of each file, and reads the content only of photos whose thumbnail is
 /// not made yet.
 struct PhotoFinder {
+  private let words: String
+  /// For photos that state no place, so that the names of places are read only where one does.
   private let query: SearchQuery
 
-  init(_ query: SearchQuery) { self.query = query }
+  /// nil for words that ask for nothing.
+  init?(_ words: String) {
+    self.words = words
+    query = SearchQuery(words)
+    if query.isEmpty { return nil }
+  }
 
   /// In the order of their paths. Throws if the place is no album and no mount point.
   func photos(in typed: String) throws(Failure) -> [FoundPhoto] {
     var found: [FoundPhoto] = []
+    var withPlaces: SearchQuery?
     try PhotoWalk.folders(in: typed) { folder, place, names in
-      found += matches(names, in: folder, place)
+      found += matches(names, in: folder, place, &withPlaces)
     }
     return found.sorted { $0.file.bytes.lexicographicallyPrecedes($1.file.bytes) }
   }
 
   private func matches(
-    _ names: [FileName], in folder: borrowing Folder, _ place: PhotoWalk.Place
+    _ names: [FileName], in folder: borrowing Folder, _ place: PhotoWalk.Place,
+    _ withPlaces: inout SearchQuery?
   ) -> [FoundPhoto] {
     let kinds = names.map { NamedKind(of: $0.bytes) }
     let live = LivePair.marks(
@@ -37,15 +46,20 @@ struct PhotoFinder {
       if facts.dimensions == nil, kinds[number] == .other { continue }
       var own = PhotoKinds(name: name, facts)
       if live[number] { own.insert(.live) }
-      if finds(name, facts, own, album.span, in: folder) {
+      if facts.place != nil, withPlaces == nil {
+        withPlaces = SearchQuery(words, towns: Places.table)
+      }
+      let query = facts.place == nil ? query : withPlaces ?? query
+      if PhotoFinder.finds(query, name, facts, own, album.span, in: folder) {
         found.append(FoundPhoto(place.file(name), album: place.album, facts))
       }
     }
     return found
   }
 
-  private func finds(
-    _ name: FileName, _ facts: KnownFacts, _ kinds: PhotoKinds, _ album: Span<UInt8>,
+  private static func finds(
+    _ query: SearchQuery, _ name: FileName, _ facts: KnownFacts, _ kinds: PhotoKinds,
+    _ album: Span<UInt8>,
     in folder: borrowing Folder
   ) -> Bool {
     let text = SearchText(name: name, facts).bytes
@@ -55,7 +69,8 @@ struct PhotoFinder {
     return query.finds(
       SearchQuery.Photo(
         text: text.span, album: album, clockSeconds: clock, kinds: kinds,
-        rating: facts.rating.flatMap { Int8(exactly: $0) } ?? 0))
+        rating: facts.rating.flatMap { Int8(exactly: $0) } ?? 0,
+        place: facts.place.flatMap { Places.table?.nearest(to: $0) } ?? 0))
   }
 
   /// What the mount knows; of a photo without a thumbnail, what its content says.

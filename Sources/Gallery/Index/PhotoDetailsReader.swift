@@ -56,6 +56,7 @@ struct PhotoDetailsReader: ~Copyable {
     found.duration = facts.duration.map { Float($0.milliseconds) / 1000 } ?? 0
     found.rating = facts.rating.flatMap { Int8(exactly: $0) } ?? 0
     found.kinds = PhotoKinds(name: name, facts)
+    if let place = facts.place { found.place = Places.table?.nearest(to: place) ?? 0 }
     found.isRead = true
     if let size = facts.dimensions {
       (found.width, found.height) = (Int32(size.width), Int32(size.height))
