@@ -55,10 +55,15 @@ package struct DuplicateSearch {
         units[place].files.dropFirst().map { (file: $0, folder: units[place].folder) }
       }, from: source)
     if source.isStopped { return [] }
-    let firsts = classes.values.map { ordered($0) }.sorted {
-      (units[$1[0]].pixels, $0[0]) < (units[$0[0]].pixels, $1[0])
-    }
+    let firsts = classes.values.map { ordered($0) }.sorted { size($0[0]) < size($1[0]) }
     return sets(of: firsts)
+  }
+
+  /// Less for what is to be kept of pictures that are alike: the one with the most pixels, then what a camera
+  /// wrote and hardly any export is, then the one with the most bytes.
+  private func size(_ place: Int) -> (Int, Int, Int64, Int) {
+    let unit = units[place]
+    return (-unit.pixels, unit.isInCamerasFormat ? 0 : 1, -unit.leader.size, place)
   }
 
   /// `classes` have the places of equal units, the one to keep first; the largest picture comes first.

@@ -55,6 +55,11 @@ package struct PhotoUnit: Sendable {
     return bytes[dot...].map { 65...90 ~= $0 ? $0 | 0x20 : $0 }
   }
 
+  var isInCamerasFormat: Bool {
+    let text = String(decoding: ending.dropFirst(), as: UTF8.self)
+    return ["heic", "heif"].contains(text) || ImageKind.isRaw(ending: text)
+  }
+
   var pixels: Int { facts.dimensions.map { $0.width * $0.height } ?? 0 }
 }
 

@@ -150,8 +150,10 @@ import Testing
   @Test func aPhotoWithoutAThumbnailHasItsShapeToo() throws {
     try GalleryStore.use { mounted in
       try mounted.write(Data(try TestPictures.jpeg(orientation: 6)), "standing.jpg")
+      let apple = try TestPictures.make(TestPictures.pixels(width: 320, height: 480), as: "heic")
+      try mounted.write(Data(apple), "apple.heic")
       try mounted.mount(["--thumbnailer", "/none"])
-      try mounted.sh("mkdir $M/New; cp $W/standing.jpg $W/picture.jpg $M/New/Photo/")
+      try mounted.sh("mkdir $M/New; cp $W/standing.jpg $W/picture.jpg $W/apple.heic $M/New/Photo/")
       try GalleryStore.python(
         mounted,
         """
@@ -159,7 +161,7 @@ import Testing
             browser = Browser(server, PASSWORD)
             new = browser.photos(browser.albums()["New"])
             assert [(each["name"], each["width"], each["height"]) for each in new] == [
-                ("picture.jpg", 640, 400), ("standing.jpg", 640, 400)], new
+                ("apple.heic", 320, 480), ("picture.jpg", 640, 400), ("standing.jpg", 640, 400)], new
             assert all(each["thumb"] == 0 for each in new), new
         """)
       try mounted.unmount()

@@ -75,7 +75,12 @@ struct PhotoDetailsReader: ~Copyable {
   private static func look(into file: FolderFile, _ found: inout PhotoDetails) {
     guard let start = try? file.bytes(PictureHeader.originalByteCount, at: 0) else { return }
     found.isHopeless = ImageKind(sniffing: Array(start.prefix(ImageKind.sniffByteCount))) == nil
-    guard found.width == 0, let (width, height) = PictureHeader.size(start) else { return }
+    if found.width > 0 { return }
+    if let size = HEIFSize.upright(size: file.entry.size, { try? file.bytes($0, at: $1) }) {
+      (found.width, found.height) = (Int32(size.width), Int32(size.height))
+      return
+    }
+    guard let (width, height) = PictureHeader.size(start) else { return }
     let isSideways = PictureOrientation.isSideways(size: file.entry.size) {
       try? file.bytes($0, at: $1)
     }
