@@ -20,7 +20,7 @@ let settings: [SwiftSetting] = [
 let optimised: Set = [
   "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
   "PictureDecoders",
-  "AlbumTestSupport",
+  "PhotoSearch", "AlbumTestSupport",
 ]
 
 /// Targets that parse, ask, report and start programs, and handle no content themselves. Their release build
@@ -160,6 +160,8 @@ let package = Package(
     library("PictureMetadata", ["AlbumModel", "FileKinds", "Inflating"]),
     // Which files of a folder belong together: a photo with its sidecars, its film, its edited twin.
     library("PhotoGroups", ["AlbumModel", "FileKinds"]),
+    // Which photos a space has more than once.
+    library("PhotoDuplicates", ["AlbumModel", "FileKinds", "PhotoGroups", "Posix"]),
     // Kinds of pictures that no library decodes.
     library("PictureDecoders"),
     // Spellings of texts.
@@ -240,8 +242,8 @@ let package = Package(
       [
         "AlbumModel", "FileKinds", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumCheck", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon",
-        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "PhotoSearch", "Fetching",
-        "ObjectStores", arguments,
+        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "PhotoSearch", "PhotoDuplicates",
+        "Fetching", "ObjectStores", arguments,
         logging,
       ]),
 
@@ -255,7 +257,7 @@ let package = Package(
       "Gallery",
       [
         "AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
-        "PictureMetadata", "PhotoSearch",
+        "PictureMetadata", "PhotoSearch", "PhotoDuplicates",
         "CQRencode", "CArchive", "CCrypto", "CGalleryPages", hummingbird, hummingbirdCore, nio,
         nioPosix, nioHTTP1, nioTLS, nioSSL,
         nioHTTP2,
@@ -279,6 +281,7 @@ let package = Package(
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
     tests("PhotoGroupsTests", ["AlbumModel", "PhotoGroups"]),
     tests("PhotoSearchTests", ["AlbumModel", "PhotoSearch"]),
+    tests("PhotoDuplicatesTests", ["AlbumModel", "Posix", "PhotoDuplicates", "AlbumTestSupport"]),
     tests("FileKindsTests", ["FileKinds", "PictureMetadata"]),
     tests(
       "PictureMetadataTests", ["AlbumModel", "FileKinds", "PictureMetadata", "AlbumTestSupport"]),

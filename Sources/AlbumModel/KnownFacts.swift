@@ -8,7 +8,8 @@ package struct KnownFacts: Equatable, Sendable {
 
   /// The attributes whose values are in it.
   package static let names =
-    ["taken", "dimensions", "duration", "camera", "lens"] + PhotoNote.allCases.map(\.rawValue)
+    ["taken", "dimensions", "duration", "camera", "lens", "dhash"]
+    + PhotoNote.allCases.map(\.rawValue)
 
   /// How much of each value is in it, in bytes: the kernel passes 64 KiB at most.
   package static let valueLimit = 7 << 10
@@ -18,6 +19,7 @@ package struct KnownFacts: Equatable, Sendable {
   package var duration: VideoDuration?
   package var camera: String?
   package var lens: String?
+  package var hash: PictureHash?
   package var caption: String?
   package var isFavourite = false
   /// Stars from 1 to 5, or -1 for a photo that was rejected.
@@ -44,6 +46,7 @@ package struct KnownFacts: Equatable, Sendable {
     case "duration": duration = VideoDuration(value)
     case "camera": camera = CameraName(value)?.text
     case "lens": lens = CameraName(value)?.text
+    case "dhash": hash = PictureHash(value)
     default: take(PhotoNote(rawValue: name), text)
     }
   }

@@ -75,6 +75,20 @@ package struct GeographicPlace: Equatable, Sendable {
       latitude: numbers[0], longitude: numbers[1], altitude: numbers.count > 2 ? numbers[2] : nil)
   }
 
+  /// From -90 and -180 degrees on, in millionths of a degree.
+  package var millionths: (latitude: Int, longitude: Int) {
+    (
+      Int(((latitude + 90) * 1_000_000).rounded()), Int(((longitude + 180) * 1_000_000).rounded())
+    )
+  }
+
+  /// nil beyond the Earth.
+  package init?(latitudeMillionths: Int, longitudeMillionths: Int) {
+    self.init(
+      latitude: (Double(latitudeMillionths) - 90_000_000) / 1_000_000,
+      longitude: (Double(longitudeMillionths) - 180_000_000) / 1_000_000)
+  }
+
   /// Six digits behind the point are a tenth of a metre.
   package var text: String {
     let place = "\(GeographicPlace.decimal(latitude)),\(GeographicPlace.decimal(longitude))"

@@ -6,16 +6,21 @@ package struct PictureFacts: Equatable, Sendable {
   package var duration: VideoDuration?
   package var camera: CameraName?
   package var lens: CameraName?
+  package var hash: PictureHash?
+  package var place: GeographicPlace?
 
   package init(
     dimensions: PictureDimensions? = nil, taken: CaptureTime? = nil,
-    duration: VideoDuration? = nil, camera: CameraName? = nil, lens: CameraName? = nil
+    duration: VideoDuration? = nil, camera: CameraName? = nil, lens: CameraName? = nil,
+    hash: PictureHash? = nil, place: GeographicPlace? = nil
   ) {
     self.dimensions = dimensions
     self.taken = taken
     self.duration = duration
     self.camera = camera
     self.lens = lens
+    self.hash = hash
+    self.place = place
   }
 }
 

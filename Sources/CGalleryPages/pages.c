@@ -39,6 +39,9 @@ static const unsigned char downloads_js[] = {
 static const unsigned char drop_zone_js[] = {
 #embed "../Gallery/Pages/drop-zone.js"
 };
+static const unsigned char duplicates_js[] = {
+#embed "../Gallery/Pages/duplicates.js"
+};
 static const unsigned char gallery_js[] = {
 #embed "../Gallery/Pages/gallery.js"
 };
@@ -200,6 +203,7 @@ static const struct {
     {"dom.js", dom_js, sizeof dom_js},
     {"downloads.js", downloads_js, sizeof downloads_js},
     {"drop-zone.js", drop_zone_js, sizeof drop_zone_js},
+    {"duplicates.js", duplicates_js, sizeof duplicates_js},
     {"gallery.js", gallery_js, sizeof gallery_js},
     {"gestures.js", gestures_js, sizeof gestures_js},
     {"grid-films.js", grid_films_js, sizeof grid_films_js},

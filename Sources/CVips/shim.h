@@ -76,6 +76,21 @@ static inline int cvips_shrink(VipsImage *in, VipsImage **out, int factor) {
   return vips_shrink(in, out, factor, factor, NULL);
 }
 
+// The brightness of so many squares in a row and in a column, whatever the shape of the picture. A byte for each.
+static inline int cvips_squares(VipsImage *in, VipsImage **out, int edge) {
+  VipsImage *steps[4] = {NULL};
+  int result = -1;
+  int is_opaque = !vips_image_hasalpha(in);
+  if (!(is_opaque ? vips_copy(in, &steps[0], NULL) : vips_flatten(in, &steps[0], NULL)) &&
+      !vips_thumbnail_image(steps[0], &steps[1], edge, "height", edge, "size", VIPS_SIZE_FORCE, NULL) &&
+      !vips_colourspace(steps[1], &steps[2], VIPS_INTERPRETATION_B_W, NULL) &&
+      !vips_extract_band(steps[2], &steps[3], 0, NULL))
+    result = vips_cast_uchar(steps[3], out, NULL);
+  for (int step = 0; step < 4; step++)
+    if (steps[step] != NULL) g_object_unref(steps[step]);
+  return result;
+}
+
 // EXIF's orientation.
 static inline int cvips_orient(VipsImage *in, VipsImage **out, int orientation) {
   if (vips_copy(in, out, NULL)) return -1;

@@ -1,6 +1,8 @@
 /// One meaning of a word.
 enum Criterion: Equatable, Sendable {
   case words(Needle)
+  /// At or near these towns.
+  case place(PlaceSet)
   case date(SearchDate)
   case kind(PhotoKinds)
   /// That many stars or more.
@@ -12,6 +14,7 @@ enum Criterion: Equatable, Sendable {
     case .words(let needle):
       needle.field == .album
         ? needle.isIn(photo.album) : needle.isIn(photo.text) || needle.isIn(photo.album)
+    case .place(let towns): towns.contains(photo.place)
     case .date(let date): date.contains(photo.clockSeconds)
     case .kind(let kind): photo.kinds.contains(kind)
     case .stars(let least): photo.rating >= least
@@ -25,15 +28,24 @@ enum Criterion: Equatable, Sendable {
     Needle(text, in: field, isWhole: isWhole).map { [.words($0)] } ?? []
   }
 
-  /// Everything that a word may mean.
-  static func choices(for token: SearchToken) -> [Criterion] {
-    if let field = token.field { return choices(in: field, token) }
-    let words = text(token.text, isWhole: token.isPhrase)
+  /// Everything that a word may mean. A word names a town only if it is a whole word of its name: `trip` is
+  /// not Tripoli.
+  static func choices(for token: SearchToken, _ towns: PlaceTable?) -> [Criterion] {
+    if let field = token.field { return choices(in: field, token, towns) }
+    let words =
+      text(token.text, isWhole: token.isPhrase) + place(token.text, isWhole: true, towns)
     if token.isPhrase { return words }
     let date = SearchDate.month(token.text).map { SearchDate.month($0) } ?? SearchDate(token.text)
     let meanings: [Criterion] =
       (date.map { [.date($0)] } ?? []) + (kind(token.text).map { [$0] } ?? [])
     return meanings + words
+  }
+
+  private static func place(_ text: String, isWhole: Bool, _ towns: PlaceTable?) -> [Criterion] {
+    guard let towns, text.utf8.count > 2, let needle = Needle(text, isWhole: isWhole) else {
+      return []
+    }
+    return [.place(towns.matches(needle))]
   }
 
   // MARK: Fields
@@ -44,20 +56,23 @@ enum Criterion: Equatable, Sendable {
     "camera": .camera, "kamera": .camera, "lens": .lens, "objektiv": .lens,
   ]
   private static let otherFields: Set = [
-    "date", "datum", "kind", "type", "art", "rating", "stars", "sterne",
+    "date", "datum", "kind", "type", "art", "rating", "stars", "sterne", "place", "ort",
   ]
 
   static func isField(_ name: String) -> Bool {
     fields[name.lowercased()] != nil || otherFields.contains(name.lowercased())
   }
 
-  private static func choices(in field: String, _ token: SearchToken) -> [Criterion] {
+  private static func choices(
+    in field: String, _ token: SearchToken, _ towns: PlaceTable?
+  ) -> [Criterion] {
     if let field = fields[field] { return text(token.text, in: field, isWhole: token.isPhrase) }
     switch field {
     case "date", "datum":
       let date =
         SearchDate.month(token.text).map { SearchDate.month($0) } ?? SearchDate(token.text)
       return date.map { [.date($0)] } ?? []
+    case "place", "ort": return place(token.text, isWhole: token.isPhrase, towns)
     case "kind", "type", "art": return kind(token.text).map { [$0] } ?? []
     default:
       guard let stars = Int8(token.text), -1...5 ~= stars, stars != 0 else { return [] }

@@ -2,7 +2,7 @@
 ///
 /// A word stands for itself at the beginning of any word of a photo's texts, and also for a date, a month or
 /// a kind if it names one. `"two words"` stand together and whole, `-word` must not be found, and `camera:word`
-/// is looked for in one field.
+/// is looked for in one field. Words also name towns, at or near which a photo was taken.
 package struct SearchQuery: Equatable, Sendable {
   private struct Term: Equatable, Sendable {
     /// One of them is enough.
@@ -15,9 +15,11 @@ package struct SearchQuery: Equatable, Sendable {
   /// In bytes; what comes behind them is ignored.
   package static let limit = 500
 
-  package init(_ text: String) {
+  /// - Parameter towns: nil where places have no names.
+  package init(_ text: String, towns: PlaceTable? = nil) {
     terms = SearchQuery.terms(
-      SearchToken.split(String(decoding: text.utf8.prefix(SearchQuery.limit), as: UTF8.self)))
+      SearchToken.split(String(decoding: text.utf8.prefix(SearchQuery.limit), as: UTF8.self)),
+      towns)
   }
 
   /// True if it asks for nothing; then it finds nothing.
@@ -32,17 +34,21 @@ package struct SearchQuery: Equatable, Sendable {
     let clockSeconds: Int64
     let kinds: PhotoKinds
     let rating: Int8
+    let place: UInt16
 
     /// - Parameters:
     ///   - text: the bytes of its `SearchText`.
     ///   - album: those of its album's names.
     ///   - clockSeconds: when it was taken, or else the time of its file.
+    ///   - place: the number of the nearest town; 0 if it is at none.
     @_lifetime(copy text, copy album)
     package init(
-      text: Span<UInt8>, album: Span<UInt8>, clockSeconds: Int64, kinds: PhotoKinds, rating: Int8
+      text: Span<UInt8>, album: Span<UInt8>, clockSeconds: Int64, kinds: PhotoKinds, rating: Int8,
+      place: UInt16 = 0
     ) {
       (self.text, self.album) = (text, album)
       (self.clockSeconds, self.kinds, self.rating) = (clockSeconds, kinds, rating)
+      self.place = place
     }
   }
 
@@ -61,7 +67,7 @@ package struct SearchQuery: Equatable, Sendable {
 
   // MARK: Reading
 
-  private static func terms(_ tokens: [SearchToken]) -> [Term] {
+  private static func terms(_ tokens: [SearchToken], _ towns: PlaceTable?) -> [Term] {
     var terms: [Term] = []
     var rest = tokens[...]
     while let token = rest.first {
@@ -71,7 +77,7 @@ package struct SearchQuery: Equatable, Sendable {
         continue
       }
       rest = rest.dropFirst()
-      let choices = Criterion.choices(for: token)
+      let choices = Criterion.choices(for: token, towns)
       // A field with a value that says nothing finds nothing.
       let isWrong = token.field != nil && !token.text.isEmpty
       if isWrong || !choices.isEmpty {

@@ -13,6 +13,7 @@ package struct SearchText: Equatable, Sendable {
     case person = 5
     case camera = 6
     case lens = 7
+    case place = 8
   }
 
   package private(set) var bytes: [UInt8] = []

@@ -1,4 +1,7 @@
-/// What EXIF data say of the camera and how it took a picture. In the containers that `CaptureDate` knows.
+package import AlbumModel
+
+/// What EXIF data say of the camera, and how and where it took a picture. In the containers that
+/// `CaptureDate` knows.
 ///
 /// Never trusts the file: reads at most `readLimit` pieces of bounded size, and its texts are short and have
 /// no control characters.
@@ -15,6 +18,7 @@ package struct CameraFacts: Equatable, Sendable {
   package private(set) var focalLength: Double?
   /// What it would be with film of 35 mm, in millimetres.
   package private(set) var focalLengthOn35mm: Int?
+  package private(set) var place: GeographicPlace?
 
   private static let readLimit = 500
   private static let textLimit = 120
@@ -41,6 +45,7 @@ package struct CameraFacts: Equatable, Sendable {
     guard size >= 0, let head = read(12, 0), head.count == 12 else { return facts }
     for block in MetadataBlocks.find(head, size: size, read).exif {
       ExifBlock.values(in: block, read) { facts.take($0) }
+      facts.place = facts.place ?? ExifBlock.place(in: block, read)
     }
     return facts
   }

@@ -41,6 +41,33 @@ enum ExifBlock {
     }
   }
 
+  /// Where the picture was taken (EXIF 2.32, section 4.6.6); nil without a place, and for 0, 0, which cameras
+  /// write that do not know theirs.
+  static func place(in block: Range<Int64>, _ read: CaptureDate.Read) -> GeographicPlace? {
+    guard let (main, numbers) = mainEntries(block, read),
+      let pointer = main.first(where: { numbers.value($0[0..<2]) == 0x8825 }),
+      let table = entries(at: Int64(numbers.value(pointer[8..<12])), block, numbers, read)
+    else { return nil }
+    /// Degrees, minutes and seconds, and the letter of the entry before.
+    func degrees(_ tag: Int, below zero: String) -> Double? {
+      guard let entry = table.first(where: { numbers.value($0[0..<2]) == tag }),
+        numbers.value(entry[2..<4]) == 5, numbers.value(entry[4..<8]) == 3,
+        let bytes = bytes(24, at: Int64(numbers.value(entry[8..<12])), block, read),
+        let letter = table.first(where: { numbers.value($0[0..<2]) == tag - 1 })?[8]
+      else { return nil }
+      let parts = stride(from: 0, to: 24, by: 8).map { place in
+        let below = numbers.value(bytes[place + 4..<place + 8])
+        return Double(numbers.value(bytes[place..<place + 4])) / Double(max(below, 1))
+      }
+      let value = parts[0] + parts[1] / 60 + parts[2] / 3600
+      return zero.utf8.first == letter ? -value : value
+    }
+    guard let latitude = degrees(2, below: "S"), let longitude = degrees(4, below: "W"),
+      latitude != 0 || longitude != 0
+    else { return nil }
+    return GeographicPlace(latitude: latitude, longitude: longitude)
+  }
+
   /// The packet of XMP in a TIFF.
   static func xmp(in block: Range<Int64>, _ read: CaptureDate.Read) -> Range<Int64>? {
     guard let (main, numbers) = mainEntries(block, read),

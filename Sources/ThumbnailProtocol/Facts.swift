@@ -13,10 +13,13 @@ import AlbumModel
 ///         18     1  bytes of the camera's name; 0: unknown
 ///         19     1  bytes of the lens's name; 0: unknown
 ///         20     4  duration of a video in milliseconds; 0: unknown
-///         24        the two names in UTF-8
+///         24    16  the perceptual hash: its rows and its columns; 0: unknown
+///         40     4  latitude of the place in millionths of a degree from -90 degrees on, plus 1; 0: unknown
+///         44     4  longitude in millionths of a degree from -180 degrees on; 0 where the place is unknown
+///         48        the two names in UTF-8
 extension PictureFacts {
   /// Of the part before the names.
-  static let headByteCount = 24
+  static let headByteCount = 48
   static let byteCounts = headByteCount...headByteCount + 2 * CameraName.lengths.upperBound
   private static let offsetBase = 1440
 
@@ -33,6 +36,11 @@ extension PictureFacts {
     let names = [camera, lens].map { Array(($0?.text ?? "").utf8) }
     bytes += names.map { UInt8($0.count) }
     bytes.append(littleEndian: UInt32(duration?.milliseconds ?? 0))
+    bytes.append(littleEndian: hash?.rows ?? 0)
+    bytes.append(littleEndian: hash?.columns ?? 0)
+    let place = place?.millionths
+    bytes.append(littleEndian: place.map { UInt32($0.latitude + 1) } ?? 0)
+    bytes.append(littleEndian: place.map { UInt32($0.longitude) } ?? 0)
     return bytes + names.joined()
   }
 
@@ -48,6 +56,20 @@ extension PictureFacts {
     return (facts, lens)
   }
 
+  private static func place(_ bytes: [UInt8]) throws(MalformedMessage) -> GeographicPlace? {
+    let latitude = Int(try bytes.number(UInt32.self, at: 40))
+    if latitude == 0 {
+      try bytes.requireZero(44..<48)
+      return nil
+    }
+    let longitude = Int(try bytes.number(UInt32.self, at: 44))
+    guard
+      let place = GeographicPlace(
+        latitudeMillionths: latitude - 1, longitudeMillionths: longitude)
+    else { throw .outOfRange }
+    return place
+  }
+
   private static func name(_ bytes: ArraySlice<UInt8>) throws(MalformedMessage) -> CameraName? {
     if bytes.isEmpty { return nil }
     guard let name = CameraName(Array(bytes)) else { throw .outOfRange }
@@ -57,6 +79,9 @@ extension PictureFacts {
   private static func numbers(_ bytes: [UInt8]) throws(MalformedMessage) -> PictureFacts {
     var facts = PictureFacts()
     facts.duration = VideoDuration(milliseconds: Int(try bytes.number(UInt32.self, at: 20)))
+    facts.hash = PictureHash(
+      rows: try bytes.number(UInt64.self, at: 24), columns: try bytes.number(UInt64.self, at: 32))
+    facts.place = try place(bytes)
     let width = Int(try bytes.number(UInt32.self, at: 0))
     let height = Int(try bytes.number(UInt32.self, at: 4))
     if width != 0 || height != 0 {

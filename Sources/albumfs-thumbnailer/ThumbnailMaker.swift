@@ -32,6 +32,8 @@ struct ThumbnailMaker {
     let bytes: [UInt8]
     /// Of the upright picture, turned as the thumbnail is.
     let dimensions: PictureDimensions?
+    /// Of the upright picture, before it is turned.
+    let hash: PictureHash?
   }
 
   /// The facts in the header of a picture.
@@ -338,6 +340,7 @@ struct ThumbnailMaker {
     guard let upright = bare == nil ? pixels.withoutMetadata() : bare?.withoutMetadata() else {
       throw failure("copy")
     }
+    let hash = upright.squares(PictureHash.edge).flatMap { PictureHash(squares: $0) }
     guard let image = turned(upright) else { throw failure("turn") }
     let dimensions = dimensions(head)
     let isSmall = head.longEdge < ThumbnailInspection.smallEdge
@@ -345,11 +348,13 @@ struct ThumbnailMaker {
     guard let encoded = image.encoded(as: format, losslessly: isSmall) else {
       throw failure("encode")
     }
-    if format != .webp { return Made(format: format, bytes: encoded, dimensions: dimensions) }
+    if format != .webp {
+      return Made(format: format, bytes: encoded, dimensions: dimensions, hash: hash)
+    }
     guard let bytes = WebPContainer.withoutMetadata(encoded) else {
       throw Rejection(.internal, "encode: no WebP")
     }
-    return Made(format: format, bytes: bytes, dimensions: dimensions)
+    return Made(format: format, bytes: bytes, dimensions: dimensions, hash: hash)
   }
 
   private func turned(_ upright: consuming Image) -> Image? {

@@ -334,6 +334,15 @@ struct Image: ~Copyable {
     }
   }
 
+  /// The brightness of squares, row by row, into which the picture is divided: as many in each row and each
+  /// column. The image must have one byte a band.
+  func squares(_ edge: Int) -> [UInt8]? {
+    guard let image = unsafe Image({ unsafe cvips_squares(raw, &$0, CInt(edge)) }),
+      let memory = image.inMemory()
+    else { return nil }
+    return unsafe Array(memory.pixels)
+  }
+
   private var pixels: UnsafeRawBufferPointer {
     guard let data = unsafe vips_image_get_data(raw) else {
       return unsafe .init(start: nil, count: 0)

@@ -42,8 +42,9 @@ func thumbnail(
     let camera = CameraFacts.find(in: content)
     let facts = PictureFacts(
       dimensions: made.dimensions, taken: CaptureDate.find(in: content),
-      camera: camera.camera.flatMap { CameraName($0) }, lens: camera.lens.flatMap { CameraName($0) }
-    )
+      camera: camera.camera.flatMap { CameraName($0) },
+      lens: camera.lens.flatMap { CameraName($0) },
+      hash: made.hash, place: camera.place)
     return .thumbnail(made.format, made.bytes, facts)
   } catch {
     return .failure(error.failure, reason: error.reason)

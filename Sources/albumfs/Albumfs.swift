@@ -27,7 +27,7 @@ struct Albumfs: ParsableCommand {
       SpaceCommand.self,
       ChaffCommand.self,
       Info.self,
-      List.self, ListPhotos.self, Find.self, Status.self,
+      List.self, ListPhotos.self, Find.self, Duplicates.self, Status.self,
       Sync.self, Thumbs.self, Tidy.self, Compact.self, DeletedCommand.self, HistoryCommand.self,
       SnapshotCommand.self,
       TracesCommand.self, Browse.self, Serve.self,

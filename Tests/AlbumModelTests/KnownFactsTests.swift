@@ -8,6 +8,7 @@ struct KnownFactsTests {
       "taken": "2019-06-05T12:33:10", "dimensions": "4000x3000", "duration": "12.480",
       "camera": "Apple iPhone 15 Pro", "lens": "EF 24-70", "caption": "a=b\nc", "favourite": "1",
       "rating": "-1", "tags": "one\ntwo", "people": "Anna", "place": "48.1,11.5",
+      "dhash": "00000000000000018000000000000002",
     ]
     let bytes = try #require(KnownFacts.value { values[$0].map { Array($0.utf8) } })
     let facts = KnownFacts(bytes)
@@ -16,6 +17,7 @@ struct KnownFactsTests {
     #expect(facts.lens == "EF 24-70" && facts.caption == "a=b\nc" && facts.isFavourite)
     #expect(facts.rating == -1 && facts.tags == ["one", "two"] && facts.people == ["Anna"])
     #expect(facts.place == GeographicPlace("48.1,11.5"))
+    #expect(facts.hash == PictureHash(rows: 1, columns: 1 << 63 | 2))
     #expect(KnownFacts.value { _ in nil } == nil)
     #expect(KnownFacts(Array("nonsense\0unknown=1\0rating=many\0".utf8)) == KnownFacts())
   }

@@ -82,6 +82,42 @@ import Testing
     #expect(planned.imported == 0 && planned.duplicates == 6 && planned.plan == [])
   }
 
+  /// A program that unpacks itself, whose numbers count from the zip file, or from the file as `zip -A` has it.
+  @Test(arguments: ["", "counted", "large"])
+  func whatLiesInFrontOfAZipFileIsNoObstacle(form: String) throws {
+    for name in ["a.zip", "a.exe"] {
+      try make(
+        """
+        z.writestr("Trip/a.jpg", b"a" * 5000); z.writestr("b.jpg", os.urandom(300))
+        z.close(); plain = open("a.zip", "rb").read(); stub = b"MZ a program" * 1000
+        if "\(form)" == "large":
+            end = plain.rindex(b"PK\\5\\6"); count, start = struct.unpack("<II", plain[end + 12:end + 20])
+            record = b"PK\\6\\6" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, 2, 2, count, start)
+            locator = b"PK\\6\\7" + struct.pack("<IQI", 0, end, 1)
+            plain = plain[:end] + record + locator + plain[end:]
+        whole = stub + plain
+        os.unlink("a.zip"); open("\(name)", "wb").write(whole)
+        if "\(form)" == "counted":
+            with ZipFile("\(name)", "a") as again: again.writestr("c.jpg", b"c")
+        z = open("/dev/null")
+        """)
+      let outcome = run(Importer.Options(), [name])
+      #expect(outcome.failure == nil && outcome.report.errors == [], "\(name): \(outcome)")
+      let more = form == "counted" ? ["Photo/c.jpg"] : []
+      #expect(found() == ["Photo/b.jpg"] + more + ["Trip/Photo/a.jpg"], "\(name)")
+      try FileManager.default.removeItem(atPath: scratch.path("album"))
+    }
+  }
+
+  /// Any other program, and a text that somebody named so.
+  @Test func aFileWithoutAZipFileInItIsAFile() throws {
+    try make(
+      "z.close(); open('a.zip', 'wb').write(b'text' * 9000); open('a.exe', 'wb').write(b'MZ' * 9000)"
+    )
+    let outcome = run(Importer.Options(), ["a.zip", "a.exe"])
+    #expect(outcome.report.errors == [] && found() == ["Photo/a.exe", "Photo/a.zip"], "\(outcome)")
+  }
+
   /// UTF-8 with its mark, the code page of the first PC, a name in an extra field, and Latin-1 of a Unix.
   @Test func namesAreReadAsTheyWereWritten() throws {
     let outcome = try imported(

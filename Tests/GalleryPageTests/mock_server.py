@@ -3,7 +3,7 @@
 
 It is for work on the page and for its tests: plain HTTP on localhost, the standard library only.
 The password chooses the space: `some` (a few hundred photos), `many` (--photos of them), `empty`,
-`sparse` (few photos a day), `fixed` (read-only). `POST /mock` with JSON sets failures while it runs:
+`sparse` (few photos a day), `fixed` (read-only), `twice` and `twice-fixed` (duplicates). `POST /mock` with JSON sets failures while it runs:
   dropUploads   part of the slices whose connection is cut in the middle, 0 to 1
   missingThumbs part of the thumbnails that are not there
   slow          milliseconds before each answer of /api/
@@ -187,6 +187,8 @@ class Space:
         self.log, self.mark = [], secrets.token_hex(16)
         # Photos that were deleted, the newest first, and earlier versions of photos by their ids.
         self.deleted, self.earlier = [], {}
+        # Photos that are there more than once, those to keep first.
+        self.copies = []
         self.changed = threading.Condition(threading.RLock())
 
     def add_album(self, parent, name):
@@ -245,6 +247,19 @@ def some(count=400, read_only=False):
     albums.append(space.add_album(albums[6].id, "Alfama"))
     space.add_album(None, "Empty one")
     fill(space, albums, count)
+    return space
+
+
+def twice(read_only=False):
+    """A photo with an equal and a smaller copy, and one with an equal copy."""
+    space = Space(read_only)
+    albums = [space.add_album(None, name) for name in ("Travels", "2024-05-01", "Sent")]
+    for number, sizes in enumerate([[(6000, 4000), (6000, 4000), (1500, 1000)], [(4000, 6000), (4000, 6000)]]):
+        space.copies.append([])
+        for album, size in zip(albums, sizes):
+            photo = space.add_photo(album, f"COPY_{number + 1}.JPG", "photo", size, 1_600_000_000, 1_600_000_000)
+            photo.number = number
+            space.copies[-1].append(photo)
     return space
 
 
@@ -589,6 +604,26 @@ class Handler(BaseHTTPRequestHandler):
     def earlier(self, identifier):
         space = self.space
         self.send(200, {"files": [photo.deleted(space) for photo in space.earlier.get(identifier, [])]})
+
+    # Duplicates
+
+    def duplicates(self):
+        space, sets = self.space, []
+        for copies in space.copies:
+            there = [photo for photo in copies if photo.id in space.photos and not photo.hidden]
+            if len(there) > 1:
+                sets.append({"photos": [self.copy_of(photo, there[0], copies[0], space) for photo in there]})
+        self.send(200, {"state": "done", "done": 4, "total": 4, "unhashed": 1, "sets": sets})
+
+    def copy_of(self, photo, first, kept, space):
+        same = "kept" if photo is kept else "bytes" if photo.width == kept.width else "picture"
+        about = photo.describe(space)
+        return {key: about[key] for key in ("id", "name", "path", "kind", "size", "width", "height", "taken", "thumb")} | {
+            "same": same, "surplus": same == "bytes" and first is kept, "ids": [photo.id]}
+
+    def search_duplicates(self):
+        self.json()
+        self.duplicates()
 
     def chosen(self, space):
         known = {photo.id: photo for photo in space.deleted + sum(space.earlier.values(), [])}
@@ -935,6 +970,7 @@ ROUTES = [
     ("GET", "/api/photos", Handler.list_photos), ("GET", "/api/thumbs", Handler.thumbs),
     ("GET", "/api/deleted", Handler.deleted), ("GET", f"/api/deleted/{ID}/thumb", Handler.deleted_thumb),
     ("POST", "/api/deleted/restore", Handler.restore), ("POST", "/api/deleted/purge", Handler.purge),
+    ("GET", "/api/duplicates", Handler.duplicates), ("POST", "/api/duplicates", Handler.search_duplicates),
     ("GET", f"/api/photo/{ID}/earlier", Handler.earlier),
     ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
     ("POST", "/api/favourites", Handler.favourites),
@@ -962,7 +998,7 @@ class Server(ThreadingHTTPServer):
 def serve(port=0, photos=100_000):
     """Starts the server in a thread; returns it. Its port is in `server_port`."""
     spaces.update({"some": some(), "empty": Space(), "sparse": sparse(), "fixed": some(60, read_only=True),
-                   "wasted": wasted(), "many": many(photos)})
+                   "wasted": wasted(), "twice": twice(), "twice-fixed": twice(read_only=True), "many": many(photos)})
     for seed in range(24):
         for width, height in SHAPES:
             scale = 150 / max(width, height)

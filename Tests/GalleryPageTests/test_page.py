@@ -596,6 +596,56 @@ def a_read_only_space_shows_what_was_deleted_and_offers_nothing(person):
 
 
 @test(mock=True)
+def copies_are_deleted_and_one_of_each_stays(person):
+    page = person.page
+    person.enter("twice")
+    person.press(".to-duplicates")
+    expect(page.locator("h1 .crumb-here")).to_have_text("Duplicates")
+    expect(page.locator(".top-bar")).to_contain_text("2 photos more than once")
+    cards = page.locator(".copy-set .card")
+    expect(cards).to_have_count(5)
+    for number, pressed in enumerate(["false", "true", "false", "false", "true"]):
+        expect(cards.nth(number)).to_have_attribute("aria-pressed", pressed)
+    expect(cards.nth(2)).to_contain_text("Same picture · 1,500 × 1,000")
+    expect(cards.nth(0).locator("img")).to_be_visible()
+    person.keep("duplicates")
+    # The one that would be the last stays.
+    cards.nth(3).click()
+    expect(page.locator(".toast").last).to_contain_text("One of them stays.")
+    expect(cards.nth(3)).to_have_attribute("aria-pressed", "false")
+    cards.nth(4).click()
+    cards.nth(2).focus()
+    page.keyboard.press("Space")
+    person.mock(undoTime=0)
+    person.press("button:text-matches('^Delete: 2')")
+    expect(page.locator(".toast").last).to_contain_text("2 items deleted")
+    expect(cards).to_have_count(2)
+    # What was taken out of the selection is not selected again.
+    expect(cards.nth(1)).to_have_attribute("aria-pressed", "false")
+    cards.nth(1).click()
+    person.press("button:text-matches('^Delete: 1')")
+    expect(page.locator(".deleted .empty h2")).to_have_text("Nothing is there twice")
+    person.mock(undoTime=40)
+    person.press(".bar-start button")
+    expect(page.locator("h1 .crumb-here")).to_have_text("Albums")
+
+
+@test(PHONE, mock=True)
+def a_phone_shows_the_duplicates_of_a_read_only_space_in_german_and_deletes_none(person):
+    page = person.page
+    person.enter("twice-fixed")
+    person.press(".to-duplicates")
+    expect(page.locator("h1 .crumb-here")).to_have_text("Doppelte")
+    expect(page.locator(".copy-set .card").first).to_contain_text("Bleibt")
+    expect(page.locator(".copy-set .card")).to_have_count(5)
+    expect(page.locator(".copy-set .card[aria-pressed=true]")).to_have_count(0)
+    expect(page.locator(".deleted-bar button")).to_have_count(0)
+    width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert width[0] <= width[1], f"the page is wider than the phone: {width}"
+    person.keep("duplicates-phone")
+
+
+@test(mock=True)
 def the_details_of_a_photo_have_its_earlier_version(person):
     page = person.page
     person.enter()

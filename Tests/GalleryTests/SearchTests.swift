@@ -34,6 +34,31 @@ import Testing
     }
   }
 
+  @Test(
+    .enabled(
+      if: FileManager.default.fileExists(atPath: "/usr/share/libtimezonemap/ui/cities15000.txt"),
+      "needs libtimezonemap-data"))
+  func aSearchFindsWhatWasTakenNearATownAndInformationNamesIt() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            def found(text): return browser.get("/api/photos?search=" + urllib.parse.quote(text))["name"]
+            assert found("paris") == [] and found("place:paris") == []
+            os.setxattr(point + "/Trip/Photo/IMG_2.jpg", "user.albumfs.place", b"48.8584,2.2945")
+            eventually(lambda: found("paris") == ["IMG_2.jpg"])
+            assert found("place:par") == ["IMG_2.jpg"] and found("ort:lyon") == [] and found("img france")
+            about = browser.get("/api/photo/" + browser.photo(browser.albums()["Trip"], "IMG_2.jpg")["id"])
+            assert about["near"] == "Paris, France" and about["latitude"] == 48.8584, about
+            other = browser.get("/api/photo/" + browser.photo(browser.albums()["Trip"], "IMG_1.jpg")["id"])
+            assert other["near"] is None and other["latitude"] is None, other
+        """)
+    }
+  }
+
   @Test func whatThePageSaysOfAPhotoIsInItsAttributes() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(
@@ -125,8 +150,10 @@ import Testing
   @Test func aPhotoWithoutAThumbnailHasItsShapeToo() throws {
     try GalleryStore.use { mounted in
       try mounted.write(Data(try TestPictures.jpeg(orientation: 6)), "standing.jpg")
+      let apple = try TestPictures.make(TestPictures.pixels(width: 320, height: 480), as: "heic")
+      try mounted.write(Data(apple), "apple.heic")
       try mounted.mount(["--thumbnailer", "/none"])
-      try mounted.sh("mkdir $M/New; cp $W/standing.jpg $W/picture.jpg $M/New/Photo/")
+      try mounted.sh("mkdir $M/New; cp $W/standing.jpg $W/picture.jpg $W/apple.heic $M/New/Photo/")
       try GalleryStore.python(
         mounted,
         """
@@ -134,7 +161,7 @@ import Testing
             browser = Browser(server, PASSWORD)
             new = browser.photos(browser.albums()["New"])
             assert [(each["name"], each["width"], each["height"]) for each in new] == [
-                ("picture.jpg", 640, 400), ("standing.jpg", 640, 400)], new
+                ("apple.heic", 320, 480), ("picture.jpg", 640, 400), ("standing.jpg", 640, 400)], new
             assert all(each["thumb"] == 0 for each in new), new
         """)
       try mounted.unmount()

@@ -97,6 +97,35 @@ import Testing
     }
   }
 
+  @Test(
+    .enabled(
+      if: FileManager.default.fileExists(atPath: "/usr/share/libtimezonemap/ui/cities15000.txt"),
+      "needs libtimezonemap-data"))
+  func aPhotoIsFoundByTheTownNearWhichItWasTaken() throws {
+    let tower = try TestPictures.tag(
+      TestPictures.encode(TestPictures.pixels(), as: "jpg"), "jpg", "-GPSLatitude=48.8584",
+      "-GPSLatitudeRef=N", "-GPSLongitude=2.2945", "-GPSLongitudeRef=E")
+    try withPictures { mounted in
+      try mounted.write(Data(tower), "tower.jpg")
+      try mounted.sh("cp $W/tower.jpg $M/Trip/Photo/")
+      try mounted.sync()
+      try mounted.sh(
+        Self.helpers + """
+          setfattr -n user.albumfs.place -v 48.137154,11.576124 $M/Trip/Photo/plain.png
+          is "tower.jpg" "$(finds paris)"; is "tower.jpg" "$(finds place:par)"; is "" "$(finds place:lyon)"
+          is "plain.png" "$(finds münchen)"; is "plain.png" "$(finds munich)"; is "" "$(finds munich -germany)"
+          is "plain.png tower.jpg" "$(finds place:germany) $(finds place:france)"
+          albumfs find $M paris --json | grep -q '"near" : "Paris, France"'
+          getfattr -n user.albumfs.place --only-values $M/Trip/Photo/tower.jpg | grep -q '^48.858400,2.294500$'
+          test -z "$(getfattr -d $M/Trip/Photo/tower.jpg)"
+          """)
+      try mounted.remount(["--thumbnailer", "/none"])
+      try mounted.sh(
+        Self.helpers
+          + "cp $W/tower.jpg $M/Trip/Photo/new.jpg; is 'new.jpg tower.jpg' \"$(finds paris)\"")
+    }
+  }
+
   @Test func aPhotoThatWaitsForItsThumbnailIsFoundByWhatItsContentSays() throws {
     try withPictures { mounted in
       try mounted.remount(["--thumbnailer", "/none"])

@@ -1,3 +1,4 @@
+import AlbumModel
 import AlbumTestSupport
 import PictureMetadata
 import Testing
@@ -20,7 +21,10 @@ import Testing
     let found = try tagged(
       kind, "-Make=NIKON CORPORATION", "-Model=NIKON Z 6", "-LensModel=NIKKOR Z 24-70mm f/4 S",
       "-ExposureTime=1/250", "-FNumber=5.6", "-ISO=200", "-FocalLength=35",
-      "-FocalLengthIn35mmFormat=35")
+      "-FocalLengthIn35mmFormat=35", "-GPSLatitude=33.856784", "-GPSLatitudeRef=S",
+      "-GPSLongitude=151.215297", "-GPSLongitudeRef=E")
+    let place = try #require(found.place)
+    #expect(abs(place.latitude + 33.856784) < 1e-5 && abs(place.longitude - 151.215297) < 1e-5)
     #expect(found.camera == "NIKON Z 6" && found.lens == "NIKKOR Z 24-70mm f/4 S")
     #expect(found.exposure == 1.0 / 250 && found.aperture == 5.6 && found.iso == 200)
     #expect(found.focalLength == 35 && found.focalLengthOn35mm == 35)
@@ -35,6 +39,18 @@ import Testing
     #expect(
       try tagged("jpg", "-Make=\(String(repeating: "x", count: 5000))").camera?.utf8.count ?? 0
         <= 120)
+  }
+
+  @Test func aPlaceIsOnTheEarthAndNotWhereCamerasWithoutOneAre() throws {
+    func place(_ latitude: String, _ longitude: String) throws -> GeographicPlace? {
+      try tagged(
+        "jpg", "-GPSLatitude#=\(latitude)", "-GPSLatitudeRef=N", "-GPSLongitude#=\(longitude)",
+        "-GPSLongitudeRef=W"
+      ).place
+    }
+    #expect(try place("48.5", "11.25") == GeographicPlace("48.5,-11.25"))
+    #expect(try place("0", "0") == nil && place("91", "11") == nil && place("48", "181") == nil)
+    #expect(try tagged("jpg", "-GPSLatitude=48.1", "-GPSLatitudeRef=N").place == nil)
   }
 
   @Test func nonsenseIsNotShown() throws {

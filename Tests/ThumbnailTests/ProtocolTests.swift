@@ -29,7 +29,9 @@ struct ProtocolTests {
         PictureFacts(
           dimensions: PictureDimensions(width: 4000, height: 3000),
           taken: CaptureTime(Array("2023-05-04T12:33:10-02:30".utf8)),
-          camera: CameraName("NIKON D850"), lens: CameraName("50 mm")))),
+          camera: CameraName("NIKON D850"), lens: CameraName("50 mm"),
+          hash: PictureHash(rows: 1 << 63, columns: 2),
+          place: GeographicPlace(latitude: -33.856784, longitude: 151.215297)))),
     ThumbnailReply(
       id: 9,
       content: .thumbnail(
@@ -132,7 +134,8 @@ struct ProtocolTests {
       (0, [0, 0, 0, 0]), (0, [255, 255, 255, 255]), (8, [0, 0]), (8, [255, 255]), (8, [7, 7]),
       (10, [0]), (10, [13]), (11, [0]), (11, [32]), (10, [2, 30]), (12, [24]), (13, [60]),
       (14, [60]), (15, [0]), (15, [2]), (16, [255, 255]), (16, [0, 0]), (18, [1]), (19, [1]),
-      (18, [121]), (19, [255]),
+      (18, [121]), (19, [255]), (40, [1, 0, 0, 255]), (40, [0, 0, 0, 0, 1]),
+      (40, [1, 0, 0, 0, 255, 255, 255, 255]),
     ]
     for (place, bytes) in changes {
       var reply = good
@@ -147,7 +150,7 @@ struct ProtocolTests {
   func impossibleNames() throws {
     let facts = PictureFacts(camera: CameraName("NIKON D850"), lens: CameraName("50 mm"))
     let good = ThumbnailReply(id: 1, content: .thumbnail(.jpeg, [1], facts)).encode()
-    let start = ThumbnailReply.Header.byteCount + 24
+    let start = ThumbnailReply.Header.byteCount + 48
     for (place, byte): (Int, UInt8) in [(0, 0x1B), (2, 0x0A), (5, 0xFF), (0, 0x20), (10, 0x00)] {
       var reply = good
       reply[start + place] = byte

@@ -4,10 +4,10 @@ import AlbumStore
 
 /// The extended attributes of a photo that albumfs gives a meaning.
 ///
-/// - `user.albumfs.taken`, `.dimensions`, `.camera`, `.lens`, and of a video `.duration`: what the
-///   thumbnailer found in the picture. They lie in the inode of the thumbnail, and so go when the content
-///   goes. Requests get their values, and no list has their names. What a user sets on the photo itself goes
-///   first.
+/// - `user.albumfs.taken`, `.dimensions`, `.camera`, `.lens`, `.dhash`, `.place`, and of a video
+///   `.duration`: what the thumbnailer found in the picture. They lie in the inode of the thumbnail, and so
+///   go when the content goes. Requests get their values, and no list has their names. What a user sets on
+///   the photo itself goes first.
 /// - `user.albumfs.rotation`: set by users only. The thumbnail follows it.
 /// - those of `PhotoNote`: what people say of the photo.
 /// - `user.albumfs.facts`: the values of all of these, for programs that search. Nobody sets it.
@@ -17,12 +17,14 @@ enum PhotoAttributes {
   static let duration = Array("user.albumfs.duration".utf8)
   static let camera = Array("user.albumfs.camera".utf8)
   static let lens = Array("user.albumfs.lens".utf8)
+  static let hash = Array("user.albumfs.dhash".utf8)
+  static let place = Array(PhotoNote.place.attribute.utf8)
   static let rotation = Array("user.albumfs.rotation".utf8)
   private static let all = Array(KnownFacts.attribute.utf8)
   private static let prefix = Array("user.albumfs.".utf8)
 
   /// The attributes that the thumbnailer derives from the picture.
-  private static let found = [taken, dimensions, duration, camera, lens]
+  private static let found = [taken, dimensions, duration, camera, lens, hash, place]
 
   /// Throws `.invalid` for a value that says nothing.
   static func check(
@@ -41,6 +43,10 @@ enum PhotoAttributes {
     case camera, lens:
       if CameraName(value) == nil {
         throw FSError(.invalid, "the name of a camera is one line of at most 120 bytes")
+      }
+    case hash:
+      if PictureHash(value) == nil {
+        throw FSError(.invalid, "a perceptual hash has 32 hexadecimal digits")
       }
     case all: throw FSError(.invalid, "albumfs itself puts the facts together")
     case rotation:
@@ -151,6 +157,8 @@ extension PictureFacts {
       case PhotoAttributes.duration: duration?.text
       case PhotoAttributes.camera: camera?.text
       case PhotoAttributes.lens: lens?.text
+      case PhotoAttributes.hash: hash?.text
+      case PhotoAttributes.place: place?.text
       default: nil
       }
     return text.map { Array($0.utf8) }

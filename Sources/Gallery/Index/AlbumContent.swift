@@ -14,6 +14,8 @@ struct PhotoDetails: Sendable, Equatable {
   /// Stars from 1 to 5, -1 for a photo that was rejected, 0 for one without a rating.
   var rating: Int8 = 0
   var kinds: PhotoKinds = []
+  /// The number of the nearest town in the table of places; 0 where none is near.
+  var place: UInt16 = 0
   /// True if there will be no thumbnail.
   var isHopeless = false
   /// True if the index has looked for them.
@@ -131,7 +133,8 @@ final class AlbumContent: Sendable {
     let (details, words) = (details[place], words)
     let photo = SearchQuery.Photo(
       text: words.span.extracting(wordRange(place)), album: album,
-      clockSeconds: details.taken ?? modified[place], kinds: details.kinds, rating: details.rating)
+      clockSeconds: details.taken ?? modified[place], kinds: details.kinds, rating: details.rating,
+      place: details.place)
     return query.finds(photo)
   }
 

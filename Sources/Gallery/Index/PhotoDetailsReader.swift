@@ -56,6 +56,7 @@ struct PhotoDetailsReader: ~Copyable {
     found.duration = facts.duration.map { Float($0.milliseconds) / 1000 } ?? 0
     found.rating = facts.rating.flatMap { Int8(exactly: $0) } ?? 0
     found.kinds = PhotoKinds(name: name, facts)
+    if let place = facts.place { found.place = Places.table?.nearest(to: place) ?? 0 }
     found.isRead = true
     if let size = facts.dimensions {
       (found.width, found.height) = (Int32(size.width), Int32(size.height))
@@ -74,7 +75,12 @@ struct PhotoDetailsReader: ~Copyable {
   private static func look(into file: FolderFile, _ found: inout PhotoDetails) {
     guard let start = try? file.bytes(PictureHeader.originalByteCount, at: 0) else { return }
     found.isHopeless = ImageKind(sniffing: Array(start.prefix(ImageKind.sniffByteCount))) == nil
-    guard found.width == 0, let (width, height) = PictureHeader.size(start) else { return }
+    if found.width > 0 { return }
+    if let size = HEIFSize.upright(size: file.entry.size, { try? file.bytes($0, at: $1) }) {
+      (found.width, found.height) = (Int32(size.width), Int32(size.height))
+      return
+    }
+    guard let (width, height) = PictureHeader.size(start) else { return }
     let isSideways = PictureOrientation.isSideways(size: file.entry.size) {
       try? file.bytes($0, at: $1)
     }

@@ -12,6 +12,7 @@ import { DeletedView } from "./deleted.js";
 import { closeDialogs, showMenu } from "./dialogs.js";
 import { fill, h } from "./dom.js";
 import { DropZone } from "./drop-zone.js";
+import { DuplicatesView } from "./duplicates.js";
 import { back, followHistory, forgetHistory, go, here, replace } from "./history.js";
 import { Jobs } from "./jobs.js";
 import { albumAt, unsavedFiles } from "./kept-uploads.js";
@@ -67,6 +68,8 @@ export class Gallery {
   #albums = null;
   /** @type {DeletedView | null} */
   #deleted = null;
+  /** @type {DuplicatesView | null} */
+  #duplicates = null;
   /** @type {SearchField | null} */
   #search = null;
   /** @type {Viewer | null} */
@@ -217,8 +220,9 @@ export class Gallery {
     this.#photos?.remove();
     this.#albums?.remove();
     this.#deleted?.remove();
+    this.#duplicates?.remove();
     this.#search?.remove();
-    this.#photos = this.#albums = this.#deleted = this.#search = null;
+    this.#photos = this.#albums = this.#deleted = this.#duplicates = this.#search = null;
     this.#main.replaceChildren();
     document.documentElement.classList.remove("viewing");
   }
@@ -233,9 +237,11 @@ export class Gallery {
     // A view that was left with the viewer open comes back without it.
     entry.viewer = false;
     this.#leaveView();
-    this.#parts.navigation.mark(route.view === "album" || route.view === "deleted" ? "albums" : route.view);
+    const isBelowAlbums = ["album", "deleted", "duplicates"].includes(route.view);
+    this.#parts.navigation.mark(isBelowAlbums ? "albums" : route.view);
     if (route.view === "albums") this.#showAlbums();
     else if (route.view === "deleted") this.#showDeleted();
+    else if (route.view === "duplicates") this.#showDuplicates();
     else this.#showPhotos(route, entry.scroll);
     this.#describe();
     if (route.view === "albums") scrollTo({ top: entry.scroll });
@@ -245,7 +251,9 @@ export class Gallery {
     const open = (/** @type {string} */ album) => go({ view: "album", album });
     this.#albums = new AlbumCards(this.library, this.thumbnails, null, open);
     const deleted = labelledButton("remove", t("recentlyDeleted"), () => go({ view: "deleted" }), "plain to-deleted");
-    fill(this.#main, this.#albums.element, this.#note, deleted);
+    const duplicates = labelledButton("duplicates", t("duplicates"), () => go({ view: "duplicates" }),
+      "plain to-duplicates");
+    fill(this.#main, this.#albums.element, this.#note, h("div", { class: "below-albums" }, duplicates, deleted));
     this.#drawAlbums();
   }
 
@@ -254,6 +262,16 @@ export class Gallery {
     this.#deleted = new DeletedView(this.library.readOnly, () => this.#count());
     fill(this.#main, this.#deleted.element);
     void this.#deleted.load();
+  }
+
+  #showDuplicates() {
+    scrollTo({ top: 0 });
+    this.#duplicates = new DuplicatesView(this.library.readOnly, this.thumbnails, {
+      counted: () => this.#count(),
+      remove: (ids) => this.actions.deletePhotos(ids),
+    });
+    fill(this.#main, this.#duplicates.element);
+    void this.#duplicates.search();
   }
 
   #drawAlbums() {
@@ -266,7 +284,7 @@ export class Gallery {
   }
 
   /**
-   * @param {Exclude<Route, {view: "albums" | "deleted"}>} route
+   * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates"}>} route
    * @param {number} scroll
    */
   #showPhotos(route, scroll) {
@@ -295,7 +313,7 @@ export class Gallery {
   }
 
   /**
-   * @param {Exclude<Route, {view: "albums" | "deleted"}>} route
+   * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates"}>} route
    * @returns {import("./listing.js").Query}
    */
   #queryOf(route) {
@@ -324,7 +342,7 @@ export class Gallery {
     const { route } = here();
     const texts = /** @type {const} */ ({
       albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate", favourites: "favourites",
-      search: "search", deleted: "recentlyDeleted",
+      search: "search", deleted: "recentlyDeleted", duplicates: "duplicates",
     });
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
@@ -333,7 +351,7 @@ export class Gallery {
     this.#parts.top.show({
       path: parents.map(({ id, name }) => ({ name, go: () => go({ view: "album", album: id }) })),
       title: route.view === "album" ? path.at(-1)?.name ?? "" : t(texts[route.view]),
-      up: route.view === "deleted" ? () => go({ view: "albums" }) : route.view !== "album" ? null
+      up: isListOfFiles(route) ? () => go({ view: "albums" }) : route.view !== "album" ? null
         : () => go(parent ? { view: "album", album: parent.id } : { view: "albums" }),
       main: this.library.readOnly ? null
         : { icon: "upload", label: t("upload"), run: () => this.pickFiles() },
@@ -344,7 +362,7 @@ export class Gallery {
   }
 
   #count() {
-    const view = this.#photos ?? this.#deleted;
+    const view = this.#photos ?? this.#deleted ?? this.#duplicates;
     this.#parts.top.count(view ? view.subtitle : describeLibrary(this.library));
   }
 
@@ -356,15 +374,16 @@ export class Gallery {
     const album = route.view === "album" ? route.album : null;
     const { actions } = this;
     const fixed = this.library.readOnly;
+    const hasNoGrid = route.view === "albums" || isListOfFiles(route);
     const other = language() === "de" ? "en" : "de";
     return [
-      { icon: "select", label: t("select"), shown: true, hidden: route.view === "albums" || route.view === "deleted",
+      { icon: "select", label: t("select"), shown: true, hidden: hasNoGrid,
         run: () => this.selection.begin() },
       { icon: "add", label: t("newAlbum"), shown: true,
         hidden: fixed || (album === null && route.view !== "albums"),
         run: () => void actions.createAlbum(album) },
-      { icon: "larger", label: t("larger"), hidden: route.view === "albums", run: () => this.#photos?.grid.resize(1) },
-      { icon: "smaller", label: t("smaller"), hidden: route.view === "albums",
+      { icon: "larger", label: t("larger"), hidden: hasNoGrid, run: () => this.#photos?.grid.resize(1) },
+      { icon: "smaller", label: t("smaller"), hidden: hasNoGrid,
         run: () => this.#photos?.grid.resize(-1) },
       { icon: "sort", label: t("sortBy"), hidden: album === null, run: () => this.#chooseOrder(album ?? "") },
       { icon: "upload", label: t("uploadFolder"), hidden: fixed || matchMedia("(pointer: coarse)").matches,
@@ -383,6 +402,8 @@ export class Gallery {
         run: () => void actions.resetCover(album ?? "") },
       { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
         run: () => void actions.deleteAlbum(album ?? "") },
+      { icon: "duplicates", label: t("duplicates"), hidden: route.view !== "albums",
+        run: () => go({ view: "duplicates" }) },
       { icon: "remove", label: t("recentlyDeleted"), hidden: route.view !== "albums",
         run: () => go({ view: "deleted" }) },
       { icon: "keys", label: t("keys"), hidden: matchMedia("(pointer: coarse)").matches, run: () => void showKeys() },
@@ -466,6 +487,7 @@ export class Gallery {
   async #refresh() {
     await this.library.refresh().catch(() => {});
     await this.#photos?.load();
+    await this.#duplicates?.load();
   }
 
   /** @param {import("./library.js").Changes} changes */
@@ -479,6 +501,7 @@ export class Gallery {
     this.#drawAlbums();
     this.#photos?.changed(changes);
     if (changes.albums) void this.#deleted?.load();
+    if (changes.albums) void this.#duplicates?.load();
     this.thumbnails.askAgain();
     if (changes.albums) this.#describe();
   }
@@ -606,8 +629,14 @@ export class Gallery {
 }
 
 /**
+ * True of a view that shows files of all albums to choose some of.
+ * @param {Route} route
+ */
+const isListOfFiles = (route) => route.view === "deleted" || route.view === "duplicates";
+
+/**
  * Returns which photos a view shows that is no album.
- * @param {Exclude<Route, {view: "albums" | "deleted"} | {view: "album"}>} route
+ * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates"} | {view: "album"}>} route
  * @returns {import("./listing.js").Query}
  */
 function queryOf(route) {

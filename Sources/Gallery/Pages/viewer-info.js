@@ -15,7 +15,7 @@ import { explain, formatBytes, formatDateLong, formatExposure, formatNumber, t }
 /**
  * @typedef {Photo & import("./texts.js").Exposure & {camera: string | null, lens?: string | null, rotation: number,
  *   path: string[], rating?: number | null, caption?: string | null, tags?: string[], people?: string[],
- *   latitude?: number | null, longitude?: number | null}} Details
+ *   latitude?: number | null, longitude?: number | null, near?: string | null}} Details
  */
 
 export class ViewerInfo {
@@ -94,7 +94,7 @@ export class ViewerInfo {
   /** @param {Details} details */
   #fill(details) {
     this.#shownId = details.id;
-    const { width, height, camera, lens, size, modified, path, album, name, latitude, longitude } = details;
+    const { width, height, camera, lens, size, modified, path, album, name, latitude, longitude, near } = details;
     const rename = !this.#readOnly && h("button", {
       type: "button", class: "quiet small", title: t("rename"), "aria-label": t("rename"),
       on: { click: () => void this.#actions.rename(details) },
@@ -115,7 +115,7 @@ export class ViewerInfo {
         ...this.#row(t("exposure"), formatExposure(details)),
         ...this.#row(t("pixels"), pixels),
         ...this.#row(t("place"), latitude !== null && latitude !== undefined && longitude !== null
-          && longitude !== undefined && `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`),
+          && longitude !== undefined && [near, `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`].filter(Boolean).join(" · ")),
         ...this.#row(t("size"), formatBytes(size)),
         ...this.#row(t("album"), path.length > 0 && place)));
   }

@@ -32,6 +32,7 @@ struct GalleryRoutes: Sendable {
     addAlbums(to: router)
     addPhotos(to: router)
     addDeleted(to: router)
+    addDuplicates(to: router)
     addNotes(to: router)
     addContent(to: router)
     addChanges(to: router)

@@ -1,6 +1,7 @@
 import AlbumModel
 import HTTPTypes
 import Hummingbird
+import PictureMetadata
 import Posix
 
 /// What people say of photos, and correct: the extended attributes of `PhotoNote`, and the date of capture.
@@ -57,15 +58,20 @@ extension GalleryRoutes {
     return PhotoDetailsReader.facts(of: photo.row.name, in: folder)
   }
 
-  func writeNotes(of photo: SpaceIndex.Photo, _ session: Session, to text: inout JSONText) {
+  /// - Parameter camera: what the photo itself states, which counts until its thumbnail is made.
+  func writeNotes(
+    of photo: SpaceIndex.Photo, _ camera: CameraFacts, _ session: Session, to text: inout JSONText
+  ) {
     let facts = facts(of: photo, session)
     text.field("favourite", facts.isFavourite)
     text.field("rating", facts.rating.map { Int64($0) })
     text.field("caption", facts.caption)
     text.field("tags", each: facts.tags) { $0.value($1) }
     text.field("people", each: facts.people) { $0.value($1) }
-    text.field("latitude", facts.place?.latitude)
-    text.field("longitude", facts.place?.longitude)
+    let place = facts.place ?? camera.place
+    text.field("latitude", place?.latitude)
+    text.field("longitude", place?.longitude)
+    text.field("near", Places.name(near: place))
     text.field("duration", facts.duration.map { Double($0.milliseconds) / 1000 })
   }
 }

@@ -28,7 +28,7 @@ enum PhotoView {
       return
     }
     if let text = GalleryRoutes.query("search", request) {
-      self = .found(SearchQuery(text), text: text)
+      self = .found(SearchQuery(text, towns: Places.table), text: text)
       return
     }
     switch GalleryRoutes.query("view", request) {

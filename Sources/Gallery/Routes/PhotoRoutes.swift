@@ -79,7 +79,7 @@ extension GalleryRoutes {
       text.field("focalLength", facts.focalLength)
       text.field("focalLength35", facts.focalLengthOn35mm.map { Int64($0) })
       text.field("rotation", rotation(of: photo, session))
-      writeNotes(of: photo, session, to: &text)
+      writeNotes(of: photo, facts, session, to: &text)
       text.field("path", each: photo.album.found.path) { $0.value($1.text) }
     }
     return text.response()

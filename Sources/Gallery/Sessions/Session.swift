@@ -16,6 +16,7 @@ final class Session: Sendable {
   let jobs = JobTable()
   let uploads = UploadTable()
   let downloads = DownloadTable()
+  let duplicates = DuplicateDesk()
   let streams = ReplyStreams()
 
   /// A page that has not said that it is open for so long is closed.
@@ -69,6 +70,7 @@ final class Session: Sendable {
   func lock() {
     times.withLock { $0.isLocked = true }
     jobs.cancelAll()
+    duplicates.stop()
     streams.closeAll()
   }
 }

@@ -1,7 +1,6 @@
 import AlbumModel
 import ArgumentParser
 import ControlProtocol
-import PhotoSearch
 import Posix
 
 struct Find: ParsableCommand {
@@ -10,8 +9,8 @@ struct Find: ParsableCommand {
     discussion: """
       Prints the path of each photo in which all words are found: in its name, the names of its albums, its \
       caption, tags, people, camera or lens. Words may also name a date (2019, 2019-06, 2018..2020, june 5), \
-      a kind (video, raw, panorama, live, screenshot, favourite) or a rating (rating:4: four stars or more). \
-      '"two words"' stand together, -word must not be found, and camera:canon looks in one field.
+      a kind (video, raw, panorama, live, screenshot, favourite), a town near which it was taken (paris) or \
+      a rating (rating:4: four stars or more). '"two words"' stand together, -word must not be found, and camera:canon looks in one field.
 
         albumfs find ~/Album june 2019 beach
         albumfs find ~/Album favourite -video -0 | xargs -0 cp -t ~/Selection
@@ -39,9 +38,10 @@ struct Find: ParsableCommand {
   }
 
   func run() throws {
-    let query = SearchQuery(words.joined(separator: " "))
-    if query.isEmpty { throw Failure(.usage, "These words ask for nothing.") }
-    let found = try PhotoFinder(query).photos(in: place)
+    guard let finder = PhotoFinder(words.joined(separator: " ")) else {
+      throw Failure(.usage, "These words ask for nothing.")
+    }
+    let found = try finder.photos(in: place)
     if json { return Terminal.result(json: FoundPhotoList(photos: found)) }
     for photo in found {
       if isSeparatedByZeros {
@@ -79,10 +79,12 @@ struct FoundPhoto: Encodable {
   var tags: [String]?
   var people: [String]?
   var place: String?
+  /// The nearest town.
+  var near: String?
 
   enum CodingKeys: CodingKey {
     case path, album, taken, width, height, duration, camera, lens, caption, favourite, rating, tags
-    case people, place
+    case people, place, near
   }
 
   init(_ file: PlainPath, album: [FileName], _ facts: KnownFacts) {
@@ -99,5 +101,6 @@ struct FoundPhoto: Encodable {
     tags = facts.tags.isEmpty ? nil : facts.tags
     people = facts.people.isEmpty ? nil : facts.people
     place = facts.place?.text
+    near = Places.name(near: facts.place)
   }
 }

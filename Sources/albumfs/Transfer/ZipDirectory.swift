@@ -40,14 +40,14 @@ struct ZipDirectory {
     size: Int64, rules: OmissionRules = OmissionRules(), _ read: Read
   ) throws(Fault) {
     self.rules = rules
-    let place = try ZipDirectory.place(size, read)
+    let (place, shift) = try ZipDirectory.place(size, read)
     guard place.upperBound <= size, place.count <= ZipDirectory.longestDirectory,
       let bytes = read(Int(place.count), place.lowerBound), bytes.count == place.count
     else { throw ZipDirectory.damaged }
     var rest = bytes[...]
     while !rest.isEmpty {
       guard let record = ZipRecord(taking: &rest) else { throw ZipDirectory.damaged }
-      add(record, place.lowerBound, read)
+      add(record, shiftedBy: shift, place.lowerBound, read)
     }
     var room = max(ZipDirectory.harmless, size.multipliedReportingOverflow(by: 100).partialValue)
     for member in members where room >= 0 { room -= member.size }
@@ -63,8 +63,19 @@ struct ZipDirectory {
     }
   }
 
-  /// Finds the directory by the record at the end, behind which there may be a comment.
-  private static func place(_ size: Int64, _ read: Read) throws(Fault) -> Range<Int64> {
+  /// True if the directory of a zip file is at the end, whatever the file begins with.
+  static func isAtEnd(of size: Int64, _ read: Read) -> Bool {
+    guard let (place, _) = try? place(size, read), place.count >= 46 else { return false }
+    return read(4, place.lowerBound) == ZipDirectory.recordMark
+  }
+
+  private static let recordMark: [UInt8] = [0x50, 0x4B, 1, 2]
+
+  /// Finds the directory by the record at the end, behind which there may be a comment. Also returns how much
+  /// lies in front of the zip file that its numbers do not count, such as a program that unpacks it.
+  private static func place(
+    _ size: Int64, _ read: Read
+  ) throws(Fault) -> (directory: Range<Int64>, shift: Int64) {
     let length = min(size, 22 + 0xFFFF)
     guard let tail = read(Int(length), size - length), tail.count == length, length >= 22 else {
       throw damaged
@@ -76,22 +87,40 @@ struct ZipDirectory {
       if Int(end.zipNumber(20, 2)) != tail.count - start - 22 { continue }
       let position = size - length + Int64(start)
       var (count, from) = (end.zipNumber(12, 4), end.zipNumber(16, 4))
+      var behind = position
       if let locator = read(20, position - 20), locator.count == 20,
         locator.starts(with: [0x50, 0x4B, 6, 7]),
-        let large = read(56, locator[...].zipNumber(8, 8)), large.count == 56,
-        large.starts(with: [0x50, 0x4B, 6, 6])
+        let (large, start) = large(at: [locator[...].zipNumber(8, 8), position - 76], read)
       {
+        behind = start
         (count, from) = (large[...].zipNumber(40, 8), large[...].zipNumber(48, 8))
       } else if end.zipNumber(4, 2) != 0 || end.zipNumber(6, 2) != 0 {
         throw Fault(reason: "it is one part of several")
       }
-      guard from >= 0, count >= 0, from <= position, count <= position - from else { throw damaged }
-      return from..<from + count
+      guard from >= 0, count >= 0, from <= behind, count <= behind - from else { throw damaged }
+      let shift = behind - count - from
+      let isWhereItSays = count == 0 || read(4, from) == recordMark
+      return isWhereItSays || shift == 0
+        ? (from..<from + count, 0) : (from + shift..<from + shift + count, shift)
     }
     throw damaged
   }
 
-  private mutating func add(_ record: ZipRecord, _ limit: Int64, _ read: Read) {
+  /// The record of 64 bits, at the first place that has one.
+  private static func large(
+    at places: [Int64], _ read: Read
+  ) -> (record: [UInt8], place: Int64)? {
+    for place in places where place >= 0 {
+      if let record = read(56, place), record.count == 56, record.starts(with: [0x50, 0x4B, 6, 6]) {
+        return (record, place)
+      }
+    }
+    return nil
+  }
+
+  private mutating func add(
+    _ record: ZipRecord, shiftedBy shift: Int64, _ limit: Int64, _ read: Read
+  ) {
     let shown = PlainPath(bytes: record.name).text
     func refuse(_ reason: String) { problems.append((shown, reason)) }
     let parts = record.name.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -114,7 +143,8 @@ struct ZipDirectory {
     guard record.method == 0 || record.method == 8 else {
       return refuse("it is compressed in a way that albumfs does not know")
     }
-    guard let start = record.contentStart(before: limit, read), record.size >= 0,
+    guard let start = record.contentStart(shiftedBy: shift, before: limit, read),
+      record.size >= 0,
       record.packedSize >= 0, record.packedSize <= limit - start,
       record.method == 8 || record.size == record.packedSize
     else { return refuse("it is damaged") }
@@ -211,8 +241,12 @@ struct ZipRecord {
   }
 
   /// Where the bytes begin, behind the head in front of them; nil if there is none before `limit`.
-  func contentStart(before limit: Int64, _ read: ZipDirectory.Read) -> Int64? {
-    guard head >= 0, head <= limit - 30, let bytes = read(30, head), bytes.count == 30,
+  func contentStart(
+    shiftedBy shift: Int64, before limit: Int64, _ read: ZipDirectory.Read
+  ) -> Int64? {
+    guard head >= 0, head <= limit - 30 - shift else { return nil }
+    let head = head + shift
+    guard let bytes = read(30, head), bytes.count == 30,
       bytes.starts(with: [0x50, 0x4B, 3, 4])
     else { return nil }
     let start = head + 30 + bytes[...].zipNumber(26, 2) + bytes[...].zipNumber(28, 2)

@@ -71,11 +71,17 @@ extension ZipDirectory.Member {
 }
 
 extension SourceWalk {
-  /// True if a file that a person names is a zip file: `.zip`, and what such a file begins with.
+  /// True if a file that a person names is a zip file: `.zip`, and what such a file begins with, or has at
+  /// its end. One that unpacks itself begins with a program, and may be called `.exe`.
   static func isZip(_ path: PlainPath) -> Bool {
-    guard path.bytes.suffix(4).map({ $0 | 0x20 }) == Array(".zip".utf8) else { return false }
-    let head = (try? PlainFiles.head(of: path, atMost: 4)) ?? []
-    return head == [0x50, 0x4B, 3, 4] || head == [0x50, 0x4B, 5, 6]
+    let ending = path.bytes.suffix(4).map { $0 | 0x20 }
+    let isNamed = ending == Array(".zip".utf8)
+    guard isNamed || ending == Array(".exe".utf8), let reader = try? PlainReader(path) else {
+      return false
+    }
+    let head = (try? reader.bytes(4, at: 0)) ?? []
+    if isNamed, head == [0x50, 0x4B, 3, 4] || head == [0x50, 0x4B, 5, 6] { return true }
+    return ZipDirectory.isAtEnd(of: reader.size) { try? reader.bytes($0, at: $1) }
   }
 
   /// Adds the files of a zip file, by the same rules as those of a folder.

@@ -31,7 +31,8 @@ enum ThumbnailReplyTarget: FuzzTarget {
     let facts = PictureFacts(
       dimensions: PictureDimensions(width: 4000, height: 3000),
       taken: CaptureTime(year: 2023, month: 5, dayOfMonth: 4, hour: 12, offset: 120),
-      camera: CameraName("NIKON D850"))
+      camera: CameraName("NIKON D850"), hash: PictureHash(rows: 5, columns: 1 << 63),
+      place: GeographicPlace(latitude: 48.137154, longitude: 11.576124))
     let contents: [ThumbnailReply.Content] = [
       .hello(report), .thumbnail(.jpeg, [1, 2, 3]), .thumbnail(.png, [1], facts),
       .failure(.damaged, reason: "no end"),
@@ -52,7 +53,8 @@ enum ThumbnailReplyTarget: FuzzTarget {
     let start = Array(bytes.prefix(ThumbnailReply.Header.byteCount))
     guard let header = try? ThumbnailReply.Header.decode(start) else { return }
     require(
-      header.bodyByteCount <= Int(ThumbnailLimits.thumbnailByteCount) + 24, "a body is bounded")
+      header.bodyByteCount <= Int(ThumbnailLimits.thumbnailByteCount) + 48 + 240,
+      "a body is bounded")
     _ = try? ThumbnailReply.decode(header, body: Array(bytes.dropFirst(start.count)))
   }
 }
