@@ -57,7 +57,7 @@ struct HostileWorkerTests {
     ),
     (
       "tells a date that there cannot be",
-      "id, count = request(); take(count); reply(id, jpeg, facts=b'\\xff' * 24)", .workerDied
+      "id, count = request(); take(count); reply(id, jpeg, facts=b'\\xff' * 48)", .workerDied
     ),
     ("never reads", "stay()", .timedOut),
     (

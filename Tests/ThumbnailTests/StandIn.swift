@@ -23,7 +23,7 @@ final class StandIn {
       s = socket.socket(fileno=3)
       def note(name):
           with open('\(directory.path)/' + name, 'a') as f: f.write(f'{os.getpid()}\\n')
-      def reply(id, body, kind=1, detail=1, count=None, facts=bytes(24)):
+      def reply(id, body, kind=1, detail=1, count=None, facts=bytes(48)):
           if kind == 1 and id != 0: body = facts + body
           count = len(body) if count is None else count
           head = struct.pack('<4sBBHQII', b'ATa1', kind, detail, 0, id, count, 0)
