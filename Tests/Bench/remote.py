@@ -389,8 +389,8 @@ class RemoteBench:
     # The tables.
 
     def title(self, key: str) -> str:
-        return TITLES[key].format(photos=self.inputs.photo_count, files=self.inputs.sizes.files, many=self.inputs.sizes.mounted,
-                                  grid=min(GRID, self.inputs.photo_count))
+        sizes, photos = self.inputs.sizes, self.inputs.photo_count
+        return TITLES[key].format(photos=photos, files=sizes.files, many=f"{sizes.mounted:,}", grid=min(GRID, photos))
 
     def text(self) -> str:
         lines = [["seconds", "round trip", *(peer.name for peer in self.peers), "albumfs / best", "goal"]]
