@@ -6,15 +6,14 @@ import Posix
 struct OrderlyUnmount {
   private let mount: MountEntry
   private let output: OutputOptions
-  private let isRemote: Bool
-  /// Where everything is after the unmount.
-  private var place: String { isRemote ? "in the bucket" : "on disk" }
 
   init(_ mount: MountEntry, _ output: OutputOptions) {
     self.mount = mount
     self.output = output
-    isRemote = mount.isOurs && ControlClient.store(of: mount)?.hasPrefix(S3Place.scheme) ?? false
   }
+
+  /// True if the daemon says that its store is in a bucket.
+  private var isRemote: Bool { ControlClient.store(of: mount)?.hasPrefix(S3Place.scheme) ?? false }
 
   /// Returns when everything is where the store lies, or with `lazy` at once.
   func run(lazy: Bool) throws(Failure) {
@@ -32,6 +31,7 @@ struct OrderlyUnmount {
     }
     let daemon = ProcessHandle(client.daemon.pid)
     let locker = lazy ? nil : Locker(mount, client.daemon.pid)
+    let place = !lazy && isRemote ? "in the bucket" : "on disk"
     let before = MountHolders(of: mount.device, servedBy: client.daemon.pid)
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
       throw busy()
@@ -127,6 +127,8 @@ struct OrderlyUnmount {
       return nil
     }
     let number = (try? ControlClient(mount))?.askToLock()
+    // A daemon that hangs must not keep the space in sight.
+    let isRemote = number == 0 && isRemote
     try detach()
     guard let number else { throw unlockable(users) }
     if number > 0 { throw stillOpen(users.isEmpty ? BusyProcesses.of(mount.device) : users) }

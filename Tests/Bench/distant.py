@@ -62,7 +62,7 @@ class Server:
         words += [f"-{name}.localSocket={folder}/{name}.sock" for name in ("filer", "s3")]
         self.port = ports[3]
         self.process = Process(
-            [str(program), "server", f"-dir={folder}/data", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+            [str(program), f"-logdir={folder}", "server", f"-dir={folder}/data", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
              "-master.volumeSizeLimitMB=512", "-volume.max=0", "-filer", "-s3", f"-s3.config={folder}/s3.json",
              "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0", *words], stdout=folder / "log")
         end = time.monotonic() + START_LIMIT

@@ -31,8 +31,8 @@ ROUND_TRIPS = (20, 40)
 GRID = 200
 SMALL_FILES = 1000
 LIMIT = 1800.0
-# What Amazon S3 takes in us-east-1 for a thousand requests, in dollars, by its list of this date.
-PRICES, PRICES_OF = {"PUT": 0.005, "POST": 0.005, "LIST": 0.005, "GET": 0.0004, "HEAD": 0.0004}, "November 2026"
+# What Amazon S3 takes in us-east-1 for a thousand requests, in dollars, by the price list of this year.
+PRICES, PRICES_OF = {"PUT": 0.005, "POST": 0.005, "LIST": 0.005, "GET": 0.0004, "HEAD": 0.0004}, "2025"
 STORED = 500e9
 # The most that the ratio of a row to the best peer is to be.
 GOALS = {"copy": 0.5, "sent": 0.8, "mount": 0.3, "list": 0.1, "grid": 0.2, "read": 0.8, "untar": 0.2}
@@ -389,8 +389,8 @@ class RemoteBench:
     # The tables.
 
     def title(self, key: str) -> str:
-        return TITLES[key].format(photos=self.inputs.photo_count, files=self.inputs.sizes.files, many=self.inputs.sizes.mounted,
-                                  grid=min(GRID, self.inputs.photo_count))
+        sizes, photos = self.inputs.sizes, self.inputs.photo_count
+        return TITLES[key].format(photos=photos, files=sizes.files, many=f"{sizes.mounted:,}", grid=min(GRID, photos))
 
     def text(self) -> str:
         lines = [["seconds", "round trip", *(peer.name for peer in self.peers), "albumfs / best", "goal"]]

@@ -77,8 +77,9 @@ class Server:
         words += [f"-{name}.localSocket={self.folder}/{name}.sock" for name in ("filer", "s3")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [self.program, "server", f"-dir={self.folder}/data", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
-                 "-master.volumeSizeLimitMB=64", "-volume.max=0", "-filer", "-s3", f"-s3.config={self.folder}/s3.json",
+                [self.program, f"-logdir={self.folder}", "server", f"-dir={self.folder}/data", "-ip=127.0.0.1",
+                 "-ip.bind=127.0.0.1", "-master.volumeSizeLimitMB=64", "-volume.max=0", "-filer", "-s3",
+                 f"-s3.config={self.folder}/s3.json",
                  "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0", *words],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         until("SeaweedFS replies", lambda: self.status("") == "403")
@@ -275,8 +276,8 @@ class Session:
 
     def __str__(self) -> str:
         last = ", ".join(f"{one.kind} {one.name}" for one in self.operations[-2:])
-        return (f"a session of {len(self.operations)} operations, {len(self.states) - 1} of them ended and {self.synced} "
-                f"synced, the last ones {last}")
+        return (f"a session of {len(self.operations)} operations, {len(self.states) - 1} of them ended and "
+                f"{self.synced} synced, the last ones {last}")
 
     def stop(self) -> None:
         self.stops.set()
