@@ -66,7 +66,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func clibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
-  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+  .systemLibrary(
+    name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -122,16 +123,18 @@ let package = Package(
     // C libraries, each wrapped by one Swift file.
     // glibc's checks of buffer sizes need optimised code.
     .target(
-      name: "CLinux",
+      name: "CLinux", path: "Sources/C/CLinux",
       cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     .target(
-      name: "CFreshMemory",
+      name: "CFreshMemory", path: "Sources/C/CFreshMemory",
       cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
     // pkg-config's flags for utf8proc contain a macro that SwiftPM refuses with a warning, and zxcvbn has no
     // flags: both libraries are on the compiler's default paths.
-    .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
-    .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
+    .systemLibrary(
+      name: "CUtf8proc", path: "Sources/C/CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
+    .systemLibrary(
+      name: "CZxcvbn", path: "Sources/C/CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
     clibrary("CZlib", "zlib", "zlib1g-dev"),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
     clibrary("CUring", "liburing", "liburing-dev"),
@@ -140,12 +143,15 @@ let package = Package(
     clibrary("CVips", "gobject-2.0", "libvips-dev"),
     clibrary("CTiff", "libtiff-4", "libtiff-dev"),
     clibrary("CSeccomp", "libseccomp", "libseccomp-dev"),
-    .systemLibrary(name: "CLibAV", providers: [.apt(["libavformat-dev", "libswscale-dev"])]),
+    .systemLibrary(
+      name: "CLibAV", path: "Sources/C/CLibAV",
+      providers: [.apt(["libavformat-dev", "libswscale-dev"])]),
     // pkg-config's flags for libfido2 link libcrypto, which albumfs does not call; the library itself is on
     // the compiler's default paths.
-    .systemLibrary(name: "CFido2", providers: [.apt(["libfido2-dev"])]),
+    .systemLibrary(name: "CFido2", path: "Sources/C/CFido2", providers: [.apt(["libfido2-dev"])]),
     // pkg-config's flags for libcurl name only default paths.
-    .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CCurl", path: "Sources/C/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
     // The core: a store, its spaces and their albums. It does not know FUSE.
     library("AlbumModel"),
@@ -250,7 +256,7 @@ let package = Package(
     // The gallery for browsers: a process of its own, without keys. It works on mounted spaces by ordinary
     // file calls.
     clibrary("CQRencode", "libqrencode", "libqrencode-dev"),
-    .target(name: "CGalleryPages"),
+    .target(name: "CGalleryPages", path: "Sources/C/CGalleryPages"),
     clibrary("CArchive", "libarchive", "libarchive-dev"),
     clibrary("CCrypto", "libcrypto", "libssl-dev"),
     library(

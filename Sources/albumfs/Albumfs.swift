@@ -48,6 +48,7 @@ enum Main {
     do {
       command = try Albumfs.parseAsRoot(arguments())
       try command.run()
+      try Terminal.requireResults()
     } catch let failure as Failure {
       Terminal.complain(explained(failure, command).sentence(for: command))
       exit(ExitStatus.code(for: failure.kind))
@@ -79,10 +80,15 @@ enum Main {
 
   /// Prints help, version and completion scripts as results; anything else is wrong usage.
   private static func finish(parsing error: any Error) -> Never {
+    Terminal.widen()
     let text = Albumfs.fullMessage(for: error)
     if Albumfs.exitCode(for: error) == .success {
       let isHelp = text == Albumfs.helpMessage(columns: nil)
       Terminal.result(isHelp ? "\(text)\nEXIT CODES:\n\(ExitStatus.table)" : text)
+      do throws(Failure) { try Terminal.requireResults() } catch {
+        Terminal.complain(error.message)
+        exit(ExitStatus.code(for: error.kind))
+      }
       exit(0)
     }
     Terminal.message(Words.explained(text))

@@ -5,6 +5,8 @@ import FoundationEssentials
 import Glibc
 import Posix
 
+import struct Synchronization.Atomic
+
 /// The rules for output. Results go to standard output and nowhere else; all other messages go to standard
 /// error. `-q` leaves only errors; `-v` adds details. The only secret that it ever prints is the recovery
 /// key, which is a result.
@@ -12,13 +14,24 @@ import Posix
 /// A name of a file, a mount or a store may hold anything, so nothing is printed raw: whatever could command
 /// the terminal is escaped here, for all commands.
 enum Terminal {
+  /// The first error of standard output. The command does its work all the same, and says so at its end: it
+  /// may be in the middle of moving files.
+  private static let lost = Atomic<CInt>(0)
+
+  /// Throws if a result could not be written, as to a file on a full disk.
+  static func requireResults() throws(Failure) {
+    let error = Errno(lost.load(ordering: .relaxed))
+    if error.rawValue == 0 { return }
+    throw Failure(
+      error == .noSpace || error == .quota ? .diskFull : .other,
+      "Not all of the output could be written: \(error). What the command does besides is done.")
+  }
+
   static func result(_ text: String) { write(line(text.printableLines), to: STDOUT_FILENO) }
 
   /// Prints a secret result directly from guarded memory.
   static func result(secret: borrowing SecretBytes) {
-    unsafe secret.withUnsafeBytes { bytes in
-      unsafe _ = Glibc.write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
-    }
+    unsafe secret.withUnsafeBytes { unsafe write($0, to: STDOUT_FILENO) }
     result("")
   }
 
@@ -34,6 +47,15 @@ enum Terminal {
   static func prompt(_ text: String) { write(text.printableLines, to: STDERR_FILENO) }
 
   private static func line(_ text: String) -> String { text + (text.hasSuffix("\n") ? "" : "\n") }
+
+  /// Makes the help at least 40 columns wide: the library that writes it ends the process for fewer than 27.
+  static func widen() {
+    var size = winsize()
+    let isKnown = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
+    let columns =
+      PathCalls.variable("COLUMNS").flatMap { Int($0) } ?? (isKnown ? Int(size.ws_col) : 80)
+    if columns < 40 { unsafe _ = setenv("COLUMNS", columns > 0 ? "40" : "80", 1) }
+  }
 
   /// True if standard error is a terminal that can erase a line.
   static var replacesLines: Bool {
@@ -66,14 +88,22 @@ enum Terminal {
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: CInt) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes {
-        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-      }
+    unsafe bytes.withUnsafeBytes { unsafe write($0, to: descriptor) }
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) {
+    var done = 0
+    while done < bytes.count {
+      let count = unsafe Glibc.write(
+        descriptor, bytes.baseAddress! + done, bytes.count - done)
       if count < 0, errno == EINTR { continue }
-      if count <= 0 { return }
-      rest = rest.dropFirst(count)
+      if count <= 0 {
+        if descriptor == STDOUT_FILENO, errno != EPIPE, lost.load(ordering: .relaxed) == 0 {
+          lost.store(errno, ordering: .relaxed)
+        }
+        return
+      }
+      done += count
     }
   }
 }

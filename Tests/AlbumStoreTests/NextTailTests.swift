@@ -50,7 +50,9 @@ struct NextTailTests {
     return last.rawValue
   }
 
-  private var current: UInt32 { content.tail.withLock { $0.current[.files]?.id.number.rawValue ?? 1000 } }
+  private var current: UInt32 {
+    content.tail.withLock { $0.current[.files]?.id.number.rawValue ?? 1000 }
+  }
 
   /// What close(2) does.
   private func close() throws { try content.flush(finished: { _ in }) }

@@ -235,4 +235,32 @@ import Testing
       #expect(help.contains(line))
     }
   }
+
+  /// A recovery key that goes into a file on a full disk is not written down. A reader that has enough is no
+  /// error.
+  @Test func outputThatCannotBeWrittenIsAnError() throws {
+    let store = try TestStore()
+    let program = "'\(Command.builtPath("albumfs"))'"
+    let password = "printf '%s\\n' '\(TestStore.password)'"
+    for words in [
+      "--version", "--help", "find --help", "info '\(store.path)'", "list --json",
+      "space recovery-key --password-stdin '\(store.path)'",
+    ] {
+      let full = try shell("\(password) | \(program) \(words) > /dev/full")
+      #expect(full.code == 43, "\(words): \(full)")
+      #expect(full.errors.contains("output"), "\(words): \(full)")
+      let pipe = "set -o pipefail; \(password) | \(program) \(words) | true"
+      #expect(try shell(pipe).code == 0, "\(words)")
+    }
+  }
+
+  private func shell(_ script: String) throws -> Command.Outcome {
+    try Command("/bin/bash", ["-c", script]).run()
+  }
+
+  @Test(arguments: ["20", "1", "0", "-1"], [["--help"], ["mount", "--help"], []])
+  func aNarrowTerminalShowsTheHelpToo(_ columns: String, _ words: [String]) throws {
+    let help = try TestStore.run(words, environment: ["COLUMNS": columns])
+    #expect(help.code == 0 && help.output.contains("USAGE"), "\(help)")
+  }
 }

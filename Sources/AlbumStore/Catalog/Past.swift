@@ -37,7 +37,7 @@ extension Catalog {
     makePoint(at: moment)
   }
 
-  /// The same for a change of what an inode is apart from its content: a name, times, permissions, attributes.
+  /// The same for a change of what an inode is besides its content: a name, times, permissions, attributes.
   /// What was made or changed a moment ago has nothing to lose: a program that copies sets all that last, and
   /// one that saves renames a hidden file.
   package mutating func beginChange(of index: InodeIndex, at moment: RemovalMoment) {

@@ -7,184 +7,184 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char actions_js[] = {
-#embed "../Gallery/Pages/actions.js"
+#embed "../../Gallery/Pages/actions.js"
 };
 static const unsigned char album_picker_js[] = {
-#embed "../Gallery/Pages/album-picker.js"
+#embed "../../Gallery/Pages/album-picker.js"
 };
 static const unsigned char albums_view_js[] = {
-#embed "../Gallery/Pages/albums-view.js"
+#embed "../../Gallery/Pages/albums-view.js"
 };
 static const unsigned char api_js[] = {
-#embed "../Gallery/Pages/api.js"
+#embed "../../Gallery/Pages/api.js"
 };
 static const unsigned char bars_js[] = {
-#embed "../Gallery/Pages/bars.js"
+#embed "../../Gallery/Pages/bars.js"
 };
 static const unsigned char deleted_css[] = {
-#embed "../Gallery/Pages/deleted.css"
+#embed "../../Gallery/Pages/deleted.css"
 };
 static const unsigned char deleted_js[] = {
-#embed "../Gallery/Pages/deleted.js"
+#embed "../../Gallery/Pages/deleted.js"
 };
 static const unsigned char dialogs_js[] = {
-#embed "../Gallery/Pages/dialogs.js"
+#embed "../../Gallery/Pages/dialogs.js"
 };
 static const unsigned char dom_js[] = {
-#embed "../Gallery/Pages/dom.js"
+#embed "../../Gallery/Pages/dom.js"
 };
 static const unsigned char downloads_js[] = {
-#embed "../Gallery/Pages/downloads.js"
+#embed "../../Gallery/Pages/downloads.js"
 };
 static const unsigned char drop_zone_js[] = {
-#embed "../Gallery/Pages/drop-zone.js"
+#embed "../../Gallery/Pages/drop-zone.js"
 };
 static const unsigned char duplicates_js[] = {
-#embed "../Gallery/Pages/duplicates.js"
+#embed "../../Gallery/Pages/duplicates.js"
 };
 static const unsigned char gallery_js[] = {
-#embed "../Gallery/Pages/gallery.js"
+#embed "../../Gallery/Pages/gallery.js"
 };
 static const unsigned char gestures_js[] = {
-#embed "../Gallery/Pages/gestures.js"
+#embed "../../Gallery/Pages/gestures.js"
 };
 static const unsigned char grid_films_js[] = {
-#embed "../Gallery/Pages/grid-films.js"
+#embed "../../Gallery/Pages/grid-films.js"
 };
 static const unsigned char grid_pointer_js[] = {
-#embed "../Gallery/Pages/grid-pointer.js"
+#embed "../../Gallery/Pages/grid-pointer.js"
 };
 static const unsigned char grid_js[] = {
-#embed "../Gallery/Pages/grid.js"
+#embed "../../Gallery/Pages/grid.js"
 };
 static const unsigned char history_js[] = {
-#embed "../Gallery/Pages/history.js"
+#embed "../../Gallery/Pages/history.js"
 };
 static const unsigned char icons_js[] = {
-#embed "../Gallery/Pages/icons.js"
+#embed "../../Gallery/Pages/icons.js"
 };
 static const unsigned char index_html[] = {
-#embed "../Gallery/Pages/index.html"
+#embed "../../Gallery/Pages/index.html"
 };
 static const unsigned char jobs_js[] = {
-#embed "../Gallery/Pages/jobs.js"
+#embed "../../Gallery/Pages/jobs.js"
 };
 static const unsigned char kept_uploads_js[] = {
-#embed "../Gallery/Pages/kept-uploads.js"
+#embed "../../Gallery/Pages/kept-uploads.js"
 };
 static const unsigned char keys_dialog_js[] = {
-#embed "../Gallery/Pages/keys-dialog.js"
+#embed "../../Gallery/Pages/keys-dialog.js"
 };
 static const unsigned char layout_js[] = {
-#embed "../Gallery/Pages/layout.js"
+#embed "../../Gallery/Pages/layout.js"
 };
 static const unsigned char library_js[] = {
-#embed "../Gallery/Pages/library.js"
+#embed "../../Gallery/Pages/library.js"
 };
 static const unsigned char listing_js[] = {
-#embed "../Gallery/Pages/listing.js"
+#embed "../../Gallery/Pages/listing.js"
 };
 static const unsigned char login_js[] = {
-#embed "../Gallery/Pages/login.js"
+#embed "../../Gallery/Pages/login.js"
 };
 static const unsigned char looking_css[] = {
-#embed "../Gallery/Pages/looking.css"
+#embed "../../Gallery/Pages/looking.css"
 };
 static const unsigned char lru_js[] = {
-#embed "../Gallery/Pages/lru.js"
+#embed "../../Gallery/Pages/lru.js"
 };
 static const unsigned char main_js[] = {
-#embed "../Gallery/Pages/main.js"
+#embed "../../Gallery/Pages/main.js"
 };
 static const unsigned char names_js[] = {
-#embed "../Gallery/Pages/names.js"
+#embed "../../Gallery/Pages/names.js"
 };
 static const unsigned char page_css[] = {
-#embed "../Gallery/Pages/page.css"
+#embed "../../Gallery/Pages/page.css"
 };
 static const unsigned char photos_view_js[] = {
-#embed "../Gallery/Pages/photos-view.js"
+#embed "../../Gallery/Pages/photos-view.js"
 };
 static const unsigned char photos_css[] = {
-#embed "../Gallery/Pages/photos.css"
+#embed "../../Gallery/Pages/photos.css"
 };
 static const unsigned char pictures_js[] = {
-#embed "../Gallery/Pages/pictures.js"
+#embed "../../Gallery/Pages/pictures.js"
 };
 static const unsigned char reception_js[] = {
-#embed "../Gallery/Pages/reception.js"
+#embed "../../Gallery/Pages/reception.js"
 };
 static const unsigned char retry_js[] = {
-#embed "../Gallery/Pages/retry.js"
+#embed "../../Gallery/Pages/retry.js"
 };
 static const unsigned char scrubber_js[] = {
-#embed "../Gallery/Pages/scrubber.js"
+#embed "../../Gallery/Pages/scrubber.js"
 };
 static const unsigned char search_view_js[] = {
-#embed "../Gallery/Pages/search-view.js"
+#embed "../../Gallery/Pages/search-view.js"
 };
 static const unsigned char search_css[] = {
-#embed "../Gallery/Pages/search.css"
+#embed "../../Gallery/Pages/search.css"
 };
 static const unsigned char selection_js[] = {
-#embed "../Gallery/Pages/selection.js"
+#embed "../../Gallery/Pages/selection.js"
 };
 static const unsigned char session_js[] = {
-#embed "../Gallery/Pages/session.js"
+#embed "../../Gallery/Pages/session.js"
 };
 static const unsigned char slide_js[] = {
-#embed "../Gallery/Pages/slide.js"
+#embed "../../Gallery/Pages/slide.js"
 };
 static const unsigned char slideshow_js[] = {
-#embed "../Gallery/Pages/slideshow.js"
+#embed "../../Gallery/Pages/slideshow.js"
 };
 static const unsigned char texts_js[] = {
-#embed "../Gallery/Pages/texts.js"
+#embed "../../Gallery/Pages/texts.js"
 };
 static const unsigned char thumbnails_js[] = {
-#embed "../Gallery/Pages/thumbnails.js"
+#embed "../../Gallery/Pages/thumbnails.js"
 };
 static const unsigned char toasts_js[] = {
-#embed "../Gallery/Pages/toasts.js"
+#embed "../../Gallery/Pages/toasts.js"
 };
 static const unsigned char upload_files_js[] = {
-#embed "../Gallery/Pages/upload-files.js"
+#embed "../../Gallery/Pages/upload-files.js"
 };
 static const unsigned char upload_kind_js[] = {
-#embed "../Gallery/Pages/upload-kind.js"
+#embed "../../Gallery/Pages/upload-kind.js"
 };
 static const unsigned char upload_panel_js[] = {
-#embed "../Gallery/Pages/upload-panel.js"
+#embed "../../Gallery/Pages/upload-panel.js"
 };
 static const unsigned char upload_preview_js[] = {
-#embed "../Gallery/Pages/upload-preview.js"
+#embed "../../Gallery/Pages/upload-preview.js"
 };
 static const unsigned char upload_queue_js[] = {
-#embed "../Gallery/Pages/upload-queue.js"
+#embed "../../Gallery/Pages/upload-queue.js"
 };
 static const unsigned char upload_transport_js[] = {
-#embed "../Gallery/Pages/upload-transport.js"
+#embed "../../Gallery/Pages/upload-transport.js"
 };
 static const unsigned char upload_css[] = {
-#embed "../Gallery/Pages/upload.css"
+#embed "../../Gallery/Pages/upload.css"
 };
 static const unsigned char viewer_info_js[] = {
-#embed "../Gallery/Pages/viewer-info.js"
+#embed "../../Gallery/Pages/viewer-info.js"
 };
 static const unsigned char viewer_notes_js[] = {
-#embed "../Gallery/Pages/viewer-notes.js"
+#embed "../../Gallery/Pages/viewer-notes.js"
 };
 static const unsigned char viewer_css[] = {
-#embed "../Gallery/Pages/viewer.css"
+#embed "../../Gallery/Pages/viewer.css"
 };
 static const unsigned char viewer_js[] = {
-#embed "../Gallery/Pages/viewer.js"
+#embed "../../Gallery/Pages/viewer.js"
 };
 static const unsigned char virtual_list_js[] = {
-#embed "../Gallery/Pages/virtual-list.js"
+#embed "../../Gallery/Pages/virtual-list.js"
 };
 static const unsigned char zoom_js[] = {
-#embed "../Gallery/Pages/zoom.js"
+#embed "../../Gallery/Pages/zoom.js"
 };
 
 static const struct {
