@@ -219,10 +219,15 @@ extension ControlClient {
   /// another user. The mount table does not contain it.
   package static func store(of mount: MountEntry) -> String? {
     guard let client = try? ControlClient(connecting: mount, nil, seconds: 1) else { return nil }
-    try? client.stream.setReceiveTimeout(seconds: 3)
+    return client.askForStore(of: mount)
+  }
+
+  /// The same over this connection, which a daemon replies to until it ends.
+  package func askForStore(of mount: MountEntry) -> String? {
+    try? stream.setReceiveTimeout(seconds: 3)
     do throws(MessageStream.Problem) {
-      try client.stream.send(ControlRequest.describe)
-      switch try client.stream.receive(ControlReply.self) {
+      try stream.send(ControlRequest.describe)
+      switch try stream.receive(ControlReply.self) {
       case .description(let description): return description.store
       // A daemon of an earlier release mounted with the store's path as source.
       case .failed where mount.source.hasPrefix("/"): return mount.source

@@ -126,13 +126,17 @@ struct OrderlyUnmount {
       try Unmounting.clear(mount)
       return nil
     }
-    let number = (try? ControlClient(mount))?.askToLock()
-    // A daemon that hangs must not keep the space in sight.
-    let isRemote = number == 0 && isRemote
+    var number: Int?
+    var store: String?
+    if let asking = try? ControlClient(mount) {
+      number = asking.askToLock()
+      // A daemon that hangs must not keep the space in sight. Another connection may come too late.
+      if number == 0 { store = asking.askForStore(of: mount) }
+    }
     try detach()
     guard let number else { throw unlockable(users) }
     if number > 0 { throw stillOpen(users.isEmpty ? BusyProcesses.of(mount.device) : users) }
-    return LockedSpace(mount, client, isRemote: isRemote)
+    return LockedSpace(mount, client, isRemote: store?.hasPrefix(S3Place.scheme) ?? false)
   }
 
   /// Takes the mount out of the tree, if the daemon has not done so.

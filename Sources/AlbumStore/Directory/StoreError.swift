@@ -113,6 +113,13 @@ extension StoreError {
     }
   }
 
+  /// For a folder that its parent has just listed.
+  init(listing path: String, _ cause: Errno) {
+    self.init("read", path, cause)
+    if cause == .noEntry {
+      message += "; it was there a moment ago, and was replaced or moved away"
+    }
+  }
   package init(reading path: String, _ cause: Errno) { self.init("read", path, cause) }
   package init(writing path: String, _ cause: Errno) { self.init("write", path, cause) }
   /// The code is `.inputOutput` for every error, even for a full disk, because earlier writes may be lost.

@@ -51,7 +51,7 @@ struct SegmentFolders: Sendable {
   var unsettled: Set<String> = []
   /// Objects of another type in the place of a folder.
   var misplaced: [String: Errno] = [:]
-  fileprivate var failure: Errno?
+  fileprivate var failure: StoreError?
 }
 
 extension StorageDirectory {
@@ -61,29 +61,32 @@ extension StorageDirectory {
   /// Lists the folders of segments, all of them.
   func segmentFolders() throws(StoreError) -> SegmentFolders {
     let found = Mutex(SegmentFolders(), rank: .leaf)
-    do throws(Errno) {
-      let folders = try list(SegmentPath.root).filter(SegmentPath.isFolder)
-      inLanes(lanes, folders) { folder in
-        let path = "\(SegmentPath.root)/\(folder)"
-        do throws(Errno) {
-          let (files, times) = try self.listWithTimes(path)
-          let names = files.filter { $0.hasPrefix(folder) }.compactMap(SegmentName.init(text:))
-          found.withLock {
-            $0.names.formUnion(names)
-            if let times, !RestingTimes.isAtRest(times) { $0.unsettled.insert(path) }
-          }
-        } catch {
-          found.withLock {
-            if error.isMisplaced { $0.misplaced[path] = error } else { $0.failure = error }
+    let folders: [String]
+    do throws(Errno) { folders = try list(SegmentPath.root).filter(SegmentPath.isFolder) } catch {
+      throw StoreError(reading: SegmentPath.root, error)
+    }
+    inLanes(lanes, folders) { folder in
+      let path = "\(SegmentPath.root)/\(folder)"
+      do throws(Errno) {
+        let (files, times) = try self.listWithTimes(path)
+        let names = files.filter { $0.hasPrefix(folder) }.compactMap(SegmentName.init(text:))
+        found.withLock {
+          $0.names.formUnion(names)
+          if let times, !RestingTimes.isAtRest(times) { $0.unsettled.insert(path) }
+        }
+      } catch {
+        found.withLock {
+          if error.isMisplaced {
+            $0.misplaced[path] = error
+          } else {
+            $0.failure = StoreError(listing: path, error)
           }
         }
       }
-      let result = found.withLock { $0 }
-      if let failure = result.failure { throw failure }
-      return result
-    } catch {
-      throw StoreError(reading: SegmentPath.root, error)
     }
+    let result = found.withLock { $0 }
+    if let failure = result.failure { throw failure }
+    return result
   }
 
   /// The names of all segments in the store, from every folder.
