@@ -31,12 +31,13 @@ extension FileSystem {
       }
     } else {
       if change.modified != nil { thumbTimes.forget(inode) }
-      let moment = space.removalMoment(now)
+      // The kernel sends a change for each file that it writes, and those make no point.
+      let moment = change.isOfUser ? space.removalMoment(now) : nil
       let changesAccess = change.permissions != nil || change.owner != nil || change.group != nil
       let (attributes, twin) = try space.change {
         (catalog: inout Catalog) throws(FSError) -> (Attributes, InodeNumber?) in
         let index = try InodeIndex(inode, in: catalog)
-        if change.isOfUser { catalog.beginChange(of: index, at: moment) }
+        if let moment { catalog.beginChange(of: index, at: moment) }
         change.apply(to: index, now: now, &catalog)
         let twin = changesAccess ? Twins.resemble(index, time: now, &catalog) : nil
         return (catalog.attributes(index), twin)

@@ -50,11 +50,15 @@ enum Main {
       try command.run()
       try Terminal.requireResults()
     } catch let failure as Failure {
-      Terminal.complain(explained(failure, command).sentence(for: command))
-      exit(ExitStatus.code(for: failure.kind))
+      fail(failure, explained(failure, command).sentence(for: command))
     } catch {
       finish(parsing: error)
     }
+  }
+
+  private static func fail(_ failure: Failure, _ sentence: String) -> Never {
+    Terminal.complain(sentence)
+    exit(ExitStatus.code(for: failure.kind))
   }
 
   /// Names the security key in a failure that speaks of the password that it stands for.
@@ -85,10 +89,7 @@ enum Main {
     if Albumfs.exitCode(for: error) == .success {
       let isHelp = text == Albumfs.helpMessage(columns: nil)
       Terminal.result(isHelp ? "\(text)\nEXIT CODES:\n\(ExitStatus.table)" : text)
-      do throws(Failure) { try Terminal.requireResults() } catch {
-        Terminal.complain(error.message)
-        exit(ExitStatus.code(for: error.kind))
-      }
+      do throws(Failure) { try Terminal.requireResults() } catch { fail(error, error.message) }
       exit(0)
     }
     Terminal.message(Words.explained(text))

@@ -148,18 +148,25 @@ struct DeletedFileTests {
     }
     let removal = space.fileSystem.clock.now()
     space.clock.advance(seconds: 1000)
-    try file.put(Array("THE".utf8), at: 0)
-    var time = AttributeChange()
-    time.modified = .now
-    _ = try space.fileSystem.change(time, of: before.inode)
-    try file.flush()
-    file.release()
+    try overwrite(file, "THE", of: before.inode, space)
     let version = try #require(space.deleted.first { $0.cause == .overwritten })
     let restored = try space.fileSystem.restoreDeleted(version)
     let path = String(decoding: restored.path, as: UTF8.self)
     #expect(try space.text(path) == "the original" + (writesBefore ? " and more" : ""))
     let modified = try space.status(path).modified
     #expect(writesBefore ? modified <= removal : modified == before.modified)
+  }
+
+  /// Writes into a file in place, as a program does, with the new time that the kernel tells, and closes it.
+  private func overwrite(
+    _ file: OpenFile, _ text: String, of inode: InodeNumber, _ space: TestSpace
+  ) throws {
+    try file.put(Array(text.utf8), at: 0)
+    var change = AttributeChange()
+    change.modified = .now
+    _ = try space.fileSystem.change(change, of: inode)
+    try file.flush()
+    file.release()
   }
 
   /// A program that encrypts everything in place, renames and removes it.
@@ -444,12 +451,7 @@ struct DeletedFileTests {
     space.clock.advance(seconds: 100)
     let original = try space.status(".p/a")
     let file = try space.open(".p/a", writes: true)
-    try file.put(Array("encrypted".utf8), at: 0)
-    var change = AttributeChange()
-    change.modified = .now
-    _ = try space.fileSystem.change(change, of: original.inode)
-    try file.flush()
-    file.release()
+    try overwrite(file, "encrypted", of: original.inode, space)
     #expect(try space.status(".p/a").modified != original.modified)
     #expect(try space.status(space.restore(".p/a")).modified == original.modified)
     let point = try #require(space.space.points.first)

@@ -4,8 +4,8 @@ import AlbumModel
 /// reach it.
 ///
 /// Its value: dimensions, time of capture and duration of a video, with spaces between and `-` for what is
-/// unknown; then a tab, the camera, a tab, the lens, a tab, the perceptual hash,
-/// a tab and the place.
+/// unknown; then a tab, the camera, a tab, the lens, a tab, the perceptual hash, a tab and
+/// the place.
 enum StoredFacts {
   static let attribute = Array("albumfs.picture".utf8)
 

@@ -13,7 +13,7 @@ struct ReadAhead {
 
   /// Where the last read ended.
   private var end: Int64 = 0
-  /// What was loaded ahead ends here.
+  /// The end of the bytes that were loaded ahead.
   private var loaded: Int64 = 0
 
   /// Takes over a read. Returns what to load now.

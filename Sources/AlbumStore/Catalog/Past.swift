@@ -38,8 +38,8 @@ extension Catalog {
   }
 
   /// The same for a change of what an inode is besides its content: a name, times, permissions, attributes.
-  /// What was made or changed a moment ago has nothing to lose: a program that copies sets all that last, and
-  /// one that saves renames a hidden file.
+  /// Makes no point for an inode that was changed within the interval: a program that copies a file sets its
+  /// attributes last, and a program that saves a file renames a hidden one.
   package mutating func beginChange(of index: InodeIndex, at moment: RemovalMoment) {
     if inodes[index].state.changed > moment.wall - Catalog.pointInterval { return }
     beginDestruction(at: moment)

@@ -2,8 +2,9 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-/// What sessions have added to a listing since, found by the names that it must have: so a reader follows a
-/// writer without listing an object storage, which may cost more and need another right than to read.
+/// Finds the segments that sessions have added since a listing was made. It computes their names, so a reader
+/// follows a writer without listing an object storage: a listing may cost more than a read, and may need
+/// another right.
 ///
 /// A later journal segment has the next number and the birth of a session that is known: the one that wrote
 /// last, or one whose fence follows. The journal names the segments of checkpoints and content. What is sent
@@ -63,7 +64,7 @@ struct ListingGrowth {
     while true {
       let id = SegmentID(kind: .journal, number: number)
       take(id, birth)
-      // What was in it before is known.
+      // The listing has the content that the segment named before.
       try takeContent(of: id, birth, behind: number == end.number ? end.offset : 0)
       number.rawValue += 1
       guard let next = try successor(number) else { break }
