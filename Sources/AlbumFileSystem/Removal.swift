@@ -17,9 +17,11 @@ extension FileSystem {
         throw FSError(.notFound)
       }
       if catalog.state(found.index).isDirectory { throw FSError(.isDirectory) }
-      if found.photo == nil { catalog.beginRemoval(of: name, found.index, at: moment) }
-      catalog.update(found.index) { $0.changed = time }
-      if found.photo == nil { catalog.removeEntry(name, in: directory, at: moment) }
+      if found.photo == nil {
+        catalog.removeEntry(name, in: directory, at: moment)
+      } else {
+        catalog.update(found.index) { $0.changed = time }
+      }
       if zone.isThumb { ThumbView.giveUpThumbnail(for: name, in: directory, &catalog) }
       catalog.touch(directory, time)
       return zone.album.map { catalog.state($0).number }

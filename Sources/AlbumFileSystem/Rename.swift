@@ -150,7 +150,6 @@ enum Renaming {
     let replacesPhoto =
       replaced.map { catalog.state($0).kind == .regular && catalog.state($0).size > 0 } ?? false
     if let replaced {
-      catalog.update(replaced) { $0.changed = time }
       AlbumRemoval.emptyTree(replaced, &catalog)
       catalog.removeEntry(from.name, in: from.directory)
       catalog.replaceEntry(to.name, in: to.directory, child: source, at: moment)

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Posix
 
 /// One `exiftool` for all tests of a process. It is a Perl program, and takes longer to start than to work.
 final class ExifTool: Sendable {
@@ -13,7 +13,7 @@ final class ExifTool: Sendable {
     var count = 0
   }
 
-  private static let shared = Mutex<Running?>(nil)
+  private static let shared = Mutex<Running?>(nil, rank: .test)
 
   /// Runs it with these arguments, which name files by absolute paths; returns its standard output.
   static func run(_ arguments: [String]) throws -> String {

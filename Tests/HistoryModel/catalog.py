@@ -3,7 +3,7 @@ ROOT = 1
 CELLS = 4          # Of a segment.
 APART = 3          # The least time between two points, and between two versions of a file.
 KEPT, GUARANTEED = 30, 8
-JUMP = 2           # What the time between two sessions counts at most.
+JUMP = 3           # What the time between two sessions counts at most. Two points are no farther apart.
 NEVER = 1 << 60
 
 

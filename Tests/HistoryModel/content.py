@@ -17,6 +17,8 @@ class Content:
         self.checkpoint, self.sessions = ({}, 0), {}
         self.opened, self.listing = set(), None
         self.changed = {}
+        self.touched = {}   # Inode: the machine's clock, and the use clock, at its last change.
+        self.ahead = 0      # How far the machine's clock is ahead in this session.
         # What must hold.
         self.had = {}       # Inode: contents that it had.
         self.shown = {}     # Point: the tree.
@@ -32,6 +34,9 @@ class Content:
 
     def used(self):
         return self.used_before + self.now - self.began
+
+    def clock(self):
+        return self.wall + self.ahead
 
     def is_over(self, ended, kept):
         return (self.wall if "use-clock" in self.omitted else self.used()) - ended >= kept

@@ -24,7 +24,7 @@ class Frames(Users):
         self.committed = now
         for number in range(len(self.sessions) and max(self.sessions), len(self.frames) + 1):
             self.sessions[number] = self.session
-        self.notes[len(self.frames)] = (dict(self.deleted), list(self.lost), dict(self.changed))
+        self.notes[len(self.frames)] = (dict(self.deleted), list(self.lost), dict(self.changed), dict(self.touched))
 
     def write_checkpoint(self):
         """In one instant; `begin_checkpoint` and `add_slice` write one while work goes on."""
@@ -82,13 +82,15 @@ class Frames(Users):
                 self.disk.pop((number, place), None)
         self.open = None
         note = next(self.notes[n] for n in range(until, -1, -1) if n in self.notes)
-        self.deleted, self.lost, self.changed = dict(note[0]), list(note[1]), dict(note[2])
+        self.deleted, self.lost = dict(note[0]), list(note[1])
+        self.changed, self.touched = dict(note[2]), dict(note[3])
         self.notes = {until: note}
         self.labels &= set(self.catalog.points)
         self.shown = {number: tree for number, tree in self.shown.items() if number in self.catalog.points}
         # The next session, after some time.
         jump = self.chance.choice([0, 1, 3, 100])
         self.wall += jump
+        self.ahead = self.chance.choice([0, 0, 0, 10 ** 6])
         self.used_before, self.began = self.catalog.used + min(jump, JUMP), self.now
         self.session = self.catalog.recorded = session + 1
         self.reserved = max(self.reserved, self.catalog.next)
@@ -133,7 +135,7 @@ class Frames(Users):
             return
         self.mount(len(self.frames), without=lost)
         self.deleted, self.lost = {}, []
-        self.notes = {n: ({}, [], note[2]) for n, note in self.notes.items()}
+        self.notes = {n: ({}, [], *note[2:]) for n, note in self.notes.items()}
 
     def older_release(self):
         """A session of a release that knows no history. It states itself, and none of what it drops."""
@@ -175,7 +177,7 @@ class Frames(Users):
         if self.chance.random() < .3:
             self.checkpoint = (after, len(self.frames))
         self.deleted, self.lost = {}, []
-        self.notes = {len(self.frames): ({}, [], dict(self.changed))}
+        self.notes = {len(self.frames): ({}, [], dict(self.changed), dict(self.touched))}
         self.reserved = max(self.reserved, after["c",][0])
         self.mount(len(self.frames))
 

@@ -23,6 +23,23 @@ class Past(Content):
         if label:
             self.labels.add(number)
 
+    def begin_change(self, n):
+        """Before a change of what an inode is besides its content."""
+        age = self.clock() - self.touched.get(n, (-NEVER,))[0]
+        is_young = age < APART if "ahead" in self.omitted else 0 <= age < APART
+        if not is_young and "attributes" not in self.omitted:
+            self.point_due()
+
+    def begin_removal(self, name, n):
+        inode = self.catalog.inodes[n]
+        if not name.startswith(".") and (inode.kind == "d" or inode.content):
+            self.point_due()
+        elif "odd-names" not in self.omitted:
+            self.begin_change(n)
+
+    def touch(self, n):
+        self.touched[n] = self.clock(), self.used()
+
     def newest_point(self):
         return max(self.catalog.points, default=0)
 

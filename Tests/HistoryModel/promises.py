@@ -1,5 +1,5 @@
 """What must hold, after each event."""
-from catalog import GUARANTEED, KEPT, ROOT, Broken, Catalog
+from catalog import APART, GUARANTEED, KEPT, NEVER, ROOT, Broken, Catalog
 from frames import Frames
 
 
@@ -9,6 +9,15 @@ class Space(Frames):
     def look(self, catalog, n, version, thumb):
         inode = catalog.inodes[version]
         return inode.kind, n, inode.mode, self.payloads(inode.content), thumb and self.payloads(thumb.content)
+
+    def check_shown(self, n, name):
+        """Before an inode changes, or one of its names goes."""
+        stood = self.used() - self.touched.get(n, (0, -NEVER))[1]
+        tree, inode = self.shown.get(self.newest_point(), {}), self.catalog.inodes[n]
+        if stood >= APART and n in self.catalog.named() and not any(
+                shown[:3] == (inode.kind, n, inode.mode) and name in (None, path.rpartition("/")[2])
+                for path, shown in tree.items()):
+            raise Broken(f"P8 {n} is changed after {stood}, and no point shows what it was")
 
     def tree(self):
         catalog, found, ahead = self.catalog, {}, [(ROOT, "")]

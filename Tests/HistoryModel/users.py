@@ -15,6 +15,7 @@ class Users(Past):
     def place(self, directory, name, n):
         self.keep_name(directory, name, n)
         self.catalog.entries[directory, name] = n
+        self.touch(n)
         if "restored" not in self.omitted and n in self.catalog.former:
             self.catalog.drop_former(n, self.omitted)
         self.deleted.pop(n, None)
@@ -70,6 +71,7 @@ class Users(Past):
         inode.content = new + (inode.content[count:] if self.chance.random() < .5 else ())
         inode.version += 1
         inode.thumb = 0
+        self.touch(n)
         self.had[n].add(self.payloads(inode.content))
         if "state-first" in self.omitted:
             self.keep_version(n)
@@ -88,13 +90,18 @@ class Users(Past):
                 newest.thumb = inode.thumb
 
     def change_mode(self, n):
+        self.begin_change(n)
+        self.check_shown(n, None)
         self.keep_state(n)
         self.catalog.inodes[n].mode += 1
+        self.touch(n)
 
     def unlink(self, directory, name, opened=False):
         before, newest = self.tree(), self.newest_point()
+        n = self.catalog.entries[directory, name]
         if "point-first" not in self.omitted:
-            self.point_due()
+            self.begin_removal(name, n)
+            self.check_shown(n, name)
         self.lose(directory, name, opened)
         if "point-first" in self.omitted:
             self.point_due()
@@ -113,6 +120,8 @@ class Users(Past):
                 self.catalog.former[n] = ("directory", directory, name, NEVER)
             if opened:
                 self.opened.add(n)
+        else:
+            self.touch(n)
         self.free()
 
     def remove_tree(self, directory, name):
@@ -128,7 +137,12 @@ class Users(Past):
             return
         if catalog.inodes[n].kind == "d" and to != ROOT:
             return
-        self.point_due()
+        if not name.startswith(".") or other and not new.startswith("."):
+            self.point_due()
+        for one in (n, other):
+            if one and "odd-names" not in self.omitted:
+                self.begin_change(one)
+                self.check_shown(one, name if one == n else new)
         self.opened.add(n)
         self.take(directory, name)
         if other:

@@ -120,16 +120,17 @@ extension Catalog {
   ) {
     guard let child = child(name, of: directory) else { return }
     beginRemoval(of: name, child, at: moment)
+    update(child) { $0.changed = moment.wall }
     keepFormer(child, name, in: directory, .deleted, moment)
     removeEntry(name, in: directory)
   }
 
-  /// The same for the inode that another one replaces.
+  /// The same for the inode that another one replaces, as a part of a change that has begun.
   package mutating func replaceEntry(
     _ name: FileName, in directory: InodeIndex, child: InodeIndex, at moment: RemovalMoment
   ) {
     guard let former = self.child(name, of: directory) else { return }
-    beginRemoval(of: name, former, at: moment)
+    update(former) { $0.changed = moment.wall }
     keepFormer(former, name, in: directory, .replaced, moment)
     replaceEntry(name, in: directory, child: child)
   }

@@ -12,9 +12,9 @@ import Posix
 final class TestSpace: @unchecked Sendable {
   static let me = Caller(user: 1000, group: 1000)
 
-  private let directory = TemporaryDirectory()
+  private let directory: TemporaryDirectory
   private let store: Store
-  private let keys = SpaceKeys()
+  private let keys: SpaceKeys
   private let grace: Int64
   let disk: FillableDirectory
   let observer = FakeObserver()
@@ -24,17 +24,38 @@ final class TestSpace: @unchecked Sendable {
 
   /// `grace`: how long segments that are no longer needed stay, in seconds. `background`: threads of the space
   /// append frames and barriers.
-  init(grace: Int64 = 900, background: Bool = true) throws {
-    self.grace = grace
-    disk = FillableDirectory(try PosixDirectory(path: directory.path))
+  convenience init(grace: Int64 = 900, background: Bool = true) throws {
+    let (directory, keys) = (TemporaryDirectory(), SpaceKeys())
+    let disk = try FillableDirectory(PosixDirectory(path: directory.path))
     try disk.makeDirectory("segments")
-    store = Store(directory: disk, segmentSize: 256 << 10)
-    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 1000, group: 1000))
+    try Space.create(
+      in: Store(directory: disk, segmentSize: TestSpace.segmentSize), keys: keys,
+      options: SpaceOptions(owner: 1000, group: 1000))
+    try self.init(directory, disk, keys, grace, background: background)
+  }
+
+  private static let segmentSize = 256 << 10
+
+  private init(
+    _ directory: TemporaryDirectory, _ disk: FillableDirectory, _ keys: SpaceKeys, _ grace: Int64,
+    background: Bool = true
+  ) throws {
+    (self.directory, self.disk, self.keys, self.grace) = (directory, disk, keys, grace)
+    store = Store(directory: disk, segmentSize: TestSpace.segmentSize)
     var options = TestSpace.options(grace)
     options.worksInBackground = background
     space = try Space.open(store, keys: keys, options: options)
     fileSystem = FileSystem(space: space, clock: clock.clock)
     fileSystem.add(observer)
+  }
+
+  /// What a copy of the store shows that is made now: the catalog of this instant, read from the journal.
+  func copied() throws -> TestSpace {
+    try space.commit()
+    let copy = TemporaryDirectory()
+    _ = try Command("/bin/cp", ["-a", directory.path + "/.", copy.path]).run()
+    return try TestSpace(
+      copy, FillableDirectory(PosixDirectory(path: copy.path)), keys, grace)
   }
 
   private static func options(_ grace: Int64) -> SpaceOpenOptions {
