@@ -70,12 +70,13 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  package func list(_ prefix: String, after: String?) throws(ObjectError) -> ObjectPage {
+  /// A part is called by the last name before it.
+  package func list(_ prefix: String, part: String?) throws(ObjectError) -> ObjectPage {
     try disk { () throws(Errno) in
       var objects: [ListedObject] = []
-      for name in try names(prefix, after: after ?? "") {
+      for name in try names(prefix, after: part ?? "") {
         if objects.count == ObjectPage.limit {
-          return ObjectPage(objects: objects, isComplete: false)
+          return ObjectPage(objects: objects, next: objects.last?.name)
         }
         // A file may have gone meanwhile.
         guard let file = try orNil({ () throws(Errno) in try directory.open(name, .read) }) else {
@@ -84,7 +85,7 @@ package final class DirectoryStore: ObjectStore {
         let (size, version) = try facts(of: file)
         objects.append(ListedObject(name: name, size: size, version: version))
       }
-      return ObjectPage(objects: objects, isComplete: true)
+      return ObjectPage(objects: objects)
     }
   }
 

@@ -58,17 +58,17 @@ package struct ListedObject: Equatable, Sendable {
 
 /// A part of a listing.
 package struct ObjectPage: Equatable, Sendable {
-  /// In the order of the bytes of their names.
+  /// In the order of the bytes of their names. None does not mean that the next part has none.
   package var objects: [ListedObject]
-  /// False if there are more behind the last one.
-  package var isComplete: Bool
+  /// What the store calls the next part; nil at the end.
+  package var next: String?
 
   /// The most objects of one page.
   package static let limit = 1000
 
-  package init(objects: [ListedObject], isComplete: Bool) {
+  package init(objects: [ListedObject], next: String? = nil) {
     self.objects = objects
-    self.isComplete = isComplete
+    self.next = next
   }
 }
 
@@ -113,8 +113,9 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// nil if there is no such object.
   func stat(_ name: String) throws(ObjectError) -> ObjectFacts?
 
-  /// The objects whose names begin with `prefix` and are greater than `after`, at most `ObjectPage.limit`.
-  func list(_ prefix: String, after: String?) throws(ObjectError) -> ObjectPage
+  /// The objects whose names begin with `prefix`, at most `ObjectPage.limit`: the first part, or that which
+  /// an earlier one has as its next.
+  func list(_ prefix: String, part: String?) throws(ObjectError) -> ObjectPage
 
   /// Removes an object, if it is there.
   func remove(_ name: String) throws(ObjectError)
@@ -133,13 +134,23 @@ extension ObjectStore {
     return loaded.bytes
   }
 
-  /// All objects whose names begin with `prefix`.
-  package func listAll(_ prefix: String) throws(ObjectError) -> [ListedObject] {
+  /// All objects whose names begin with `prefix`, or the first of them, until `isEnough`.
+  package func listAll(
+    _ prefix: String, until isEnough: ([ListedObject]) -> Bool = { _ in false }
+  ) throws(ObjectError) -> [ListedObject] {
     var all: [ListedObject] = []
+    var part: String?
     while true {
-      let page = try list(prefix, after: all.last?.name)
+      let page = try list(prefix, part: part)
       all += page.objects
-      if page.isComplete || page.objects.isEmpty { return all }
+      guard let next = page.next, !isEnough(all) else { return all }
+      if next == part { throw .failed("a listing without an end") }
+      part = next
     }
+  }
+
+  /// True if there is an object whose name begins with `prefix`.
+  package func hasObjects(_ prefix: String) throws(ObjectError) -> Bool {
+    try !listAll(prefix) { !$0.isEmpty }.isEmpty
   }
 }

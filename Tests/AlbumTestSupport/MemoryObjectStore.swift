@@ -52,17 +52,20 @@ package final class MemoryObjectStore: ObjectStore {
   private let state = Mutex(State(), rank: .test)
   private let properties: ObjectStoreProperties
   private let records: Bool
+  /// The first part of each listing has nothing, as on a server with many removed objects.
+  private let startsEmpty: Bool
   /// Decides on each call by its verb, its name and its number.
   private let fault: @Sendable (Verb, String, Int) -> Fault?
 
   package init(
-    checksContent: Bool = true, records: Bool = false,
+    checksContent: Bool = true, records: Bool = false, startsEmpty: Bool = false,
     fault: @escaping @Sendable (Verb, String, Int) -> Fault? = { _, _, _ in nil }
   ) {
     properties = ObjectStoreProperties(
       createsIfAbsent: true, replacesIfSame: true, listsAtOnce: true, checksContent: checksContent)
     self.fault = fault
     self.records = records
+    self.startsEmpty = startsEmpty
   }
 
   /// With `records`: the contents after each change, the oldest first.
@@ -115,15 +118,16 @@ package final class MemoryObjectStore: ObjectStore {
     }
   }
 
-  package func list(_ prefix: String, after: String?) throws(ObjectError) -> ObjectPage {
+  package func list(_ prefix: String, part: String?) throws(ObjectError) -> ObjectPage {
     try call(.list, prefix) { (state) throws(ObjectError) in
-      let names = state.objects.keys.filter { $0.hasPrefix(prefix) && $0 > (after ?? "") }.sorted()
+      if part == nil, self.startsEmpty { return ObjectPage(objects: [], next: "") }
+      let names = state.objects.keys.filter { $0.hasPrefix(prefix) && $0 > part ?? "" }.sorted()
       let page = names.prefix(ObjectPage.limit).map { name in
         ListedObject(
           name: name, size: Int64(state.objects[name]!.bytes.count),
           version: state.objects[name]!.version)
       }
-      return ObjectPage(objects: page, isComplete: page.count == names.count)
+      return ObjectPage(objects: page, next: page.count == names.count ? nil : page.last?.name)
     }
   }
 

@@ -15,7 +15,7 @@ import Testing
     .save(key: "a b/c", .any, digest: [1, 2]), .save(key: "k", .absent, digest: [1, 2]),
     .save(key: "k", .same(ObjectVersion("\"x y\"")), digest: [1, 2]),
     .load(key: "k", nil, unless: nil), .load(key: "k", 3..<9, unless: ObjectVersion("v")),
-    .stat(key: "k"), .list(prefix: "", after: nil), .list(prefix: "p/", after: "p/q"),
+    .stat(key: "k"), .list(prefix: "", part: nil), .list(prefix: "p/", part: "p q"),
     .remove(key: "k"),
   ]
 
@@ -31,7 +31,7 @@ import Testing
     (reply.date, reply.mayBeRepeated) = (5, true)
     reply.page = ObjectPage(
       objects: [ListedObject(name: "a b", size: 7, version: ObjectVersion("\"e\""))],
-      isComplete: false)
+      next: "b c")
     #expect(RemoteReply(reply.encode()) == reply)
     #expect(RemoteReply(RemoteReply().encode()) == RemoteReply())
   }

@@ -6,11 +6,12 @@ import Testing
   @Test func aListingIsUnderstood() throws {
     let text = """
       <?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
-      <IsTruncated>true</IsTruncated><Contents><Key>a &amp; b/&#x41;&#66;</Key><Size>12</Size>
+      <IsTruncated>true</IsTruncated><NextContinuationToken>1&amp;=</NextContinuationToken>
+      <Contents><Key>a &amp; b/&#x41;&#66;</Key><Size>12</Size>
       <ETag>&quot;e1&quot;</ETag></Contents><Contents><Key>c</Key><Size>0</Size></Contents></ListBucketResult>
       """
     let page = try #require(S3Response.page(Array(text.utf8)))
-    #expect(!page.isComplete)
+    #expect(page.next == "1&=")
     #expect(page.objects.map(\.name) == ["a & b/AB", "c"])
     #expect(page.objects[0].size == 12 && page.objects[0].version == ObjectVersion("\"e1\""))
   }
@@ -27,7 +28,9 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "<IsTruncated>", "<IsTruncated>false</IsTruncated><Contents><Key>a</Key></Contents>",
+    "", "<IsTruncated>", "<IsTruncated>true</IsTruncated>", "<IsTruncated>perhaps</IsTruncated>",
+    "<IsTruncated>true</IsTruncated><NextContinuationToken></NextContinuationToken>",
+    "<IsTruncated>false</IsTruncated><Contents><Key>a</Key></Contents>",
     "<IsTruncated>false</IsTruncated><Contents><Key>a</Key><Size>-1</Size></Contents>",
     "<IsTruncated>false</IsTruncated><Contents><Key>a</Key><Size>99999999999999999999</Size></Contents>",
     "<IsTruncated>false</IsTruncated><Contents><Key>a&#10;b</Key><Size>1</Size></Contents>",
@@ -38,7 +41,8 @@ import Testing
   /// Random damage to a listing ends in a listing or in none, and never traps.
   @Test func damageNeverTraps() {
     let text =
-      "<IsTruncated>true</IsTruncated><Contents><Key>a&#x41;&amp;</Key><Size>5</Size></Contents>"
+      "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
+      + "<Contents><Key>a&#x41;&amp;</Key><Size>5</Size></Contents>"
     var random = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {
       var bytes = Array(text.utf8)

@@ -26,7 +26,7 @@ import Testing
     let next = try store.save("keys", bytes + [1], .same(version))
     #expect(next != version)
     try network.expect(["GET \(fault)"])
-    #expect(try store.list("", after: nil).objects.map(\.name) == ["keys"])
+    #expect(try store.listAll("").map(\.name) == ["keys"])
     try network.expect(["DELETE \(fault)"])
     try store.remove("keys")
     #expect(try store.stat("keys") == nil)

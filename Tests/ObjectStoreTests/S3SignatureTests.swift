@@ -90,8 +90,8 @@ import Testing
     func url(_ command: RemoteCommand) -> String { S3Call(command, server).url(endpoint) }
     #expect(url(.stat(key: "a b/ü+1")) == "https://s3.example.org/base/my.bucket/a%20b/%C3%BC%2B1")
     #expect(
-      url(.list(prefix: "a/", after: "a/b c"))
-        == "https://s3.example.org/base/my.bucket/?list-type=2&max-keys=1000&prefix=a%2F&start-after=a%2Fb%20c"
+      url(.list(prefix: "a/", part: "a/b c"))
+        == "https://s3.example.org/base/my.bucket/?continuation-token=a%2Fb%20c&list-type=2&max-keys=1000&prefix=a%2F"
     )
     // The bucket may be in the name of the host, which is signed, too.
     let hosted = RemoteServer(
@@ -100,7 +100,7 @@ import Testing
     #expect(stat.url(endpoint) == "https://photos.s3.example.org/base/a%20b")
     #expect(stat.host == "photos.s3.example.org")
     #expect(
-      S3Call(.list(prefix: "a/", after: nil), hosted).url(endpoint)
+      S3Call(.list(prefix: "a/", part: nil), hosted).url(endpoint)
         == "https://photos.s3.example.org/base/?list-type=2&max-keys=1000&prefix=a%2F")
     let load = S3Call(.load(key: "k", 5..<10, unless: ObjectVersion("\"e\"")), server)
     #expect(load.headers == [S3Header("range", "bytes=5-9"), S3Header("if-none-match", "\"e\"")])

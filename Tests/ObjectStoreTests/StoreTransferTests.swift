@@ -29,8 +29,8 @@ import Testing
     }
   }
 
-  private static func source() throws -> MemoryObjectStore {
-    let store = MemoryObjectStore()
+  private static func source(startsEmpty: Bool = false) throws -> MemoryObjectStore {
+    let store = MemoryObjectStore(startsEmpty: startsEmpty)
     try fill(store)
     // Not of the store, and not copied.
     try store.save("notes.txt", [1], .any)
@@ -51,11 +51,18 @@ import Testing
     return options
   }
 
-  @Test func aCopyHasAllFilesAndNoOthers() throws {
-    let (source, target) = (try Self.source(), MemoryObjectStore())
+  /// Also from and to a server whose listings begin with a part that has nothing.
+  @Test(arguments: [false, true]) func aCopyHasAllFilesAndNoOthers(startsEmpty: Bool) throws {
+    let source = try Self.source(startsEmpty: startsEmpty)
+    let target = MemoryObjectStore(startsEmpty: startsEmpty)
     let report = try StoreTransfer(from: source, to: target, Self.options()).run()
     #expect(target.contents == Self.wanted(source))
     #expect(report.copied == 13 && report.present == 0 && report.readBack == 0)
+    let options = Self.options {
+      ($0.updates, $0.watchTime) = (true, .zero)
+    }
+    let again = try StoreTransfer(from: source, to: target, options).run()
+    #expect(target.contents == Self.wanted(source) && again.removed == 0)
   }
 
   /// A target that checks nothing is read back, and every target on request.

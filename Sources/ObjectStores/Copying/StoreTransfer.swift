@@ -119,7 +119,7 @@ package final class StoreTransfer: Sendable {
 
   /// True if a copy into this place was interrupted, or still runs.
   package static func isUnfinished(_ store: any ObjectStore) throws(ObjectError) -> Bool {
-    try !store.list(StoreNames.unfinished, after: nil).objects.isEmpty
+    try store.hasObjects(StoreNames.unfinished)
   }
 
   private func sourceConfiguration() throws(StoreTransferError) -> ([UInt8], StoreConfiguration) {
@@ -167,8 +167,8 @@ package final class StoreTransfer: Sendable {
       if !present.1.isOfSameStore(as: configuration) { throw .otherStore }
       if !options.updates, mark == nil { throw .copied }
     } else if mark == nil {
-      let first = try onTarget { () throws(ObjectError) in try target.list("", after: nil) }
-      if !first.objects.isEmpty { throw .occupied }
+      let isOccupied = try onTarget { () throws(ObjectError) in try target.hasObjects("") }
+      if isOccupied { throw .occupied }
     }
     if mark != nil { return }
     let before = present == nil ? nil : try watchTarget()

@@ -105,8 +105,10 @@ package final class ObjectDirectory: StorageDirectory {
     let parts = path.split(separator: "/").map(String.init)
     switch parts.count {
     case 0:
-      let first = try errno { () throws(ObjectError) in try store.list("", after: nil) }
-      let small = first.objects.map(\.name).filter { !$0.contains("/") }
+      let first = try errno { () throws(ObjectError) in
+        try store.listAll("") { $0.last.map { $0.name > ObjectDirectory.root } ?? false }
+      }
+      let small = first.map(\.name).filter { !$0.contains("/") }
       return small + [ObjectDirectory.root]
     case 1 where parts[0] == ObjectDirectory.root: return try listed().folders.keys.sorted()
     case 2 where parts[0] == ObjectDirectory.root:

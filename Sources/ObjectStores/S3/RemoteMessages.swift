@@ -12,7 +12,8 @@ package enum RemoteCommand: Equatable, Sendable {
   case save(key: String, SaveCondition, digest: [UInt8])
   case load(key: String, Range<Int64>?, unless: ObjectVersion?)
   case stat(key: String)
-  case list(prefix: String, after: String?)
+  /// `part`: the next part of an earlier page.
+  case list(prefix: String, part: String?)
   case remove(key: String)
 }
 
@@ -79,10 +80,10 @@ package struct RemoteRequest: Equatable, Sendable {
     case .stat(let key):
       lines.add("verb", "stat")
       lines.add("key", key)
-    case .list(let prefix, let after):
+    case .list(let prefix, let part):
       lines.add("verb", "list")
       lines.add("prefix", prefix)
-      lines.add("after", after)
+      lines.add("part", part)
     case .remove(let key):
       lines.add("verb", "remove")
       lines.add("key", key)
@@ -132,7 +133,7 @@ extension RemoteCommand {
     case "stat":
       guard let key = lines["key"] else { return nil }
       self = .stat(key: key)
-    case "list": self = .list(prefix: lines["prefix"] ?? "", after: lines["after"])
+    case "list": self = .list(prefix: lines["prefix"] ?? "", part: lines["part"])
     case "remove":
       guard let key = lines["key"] else { return nil }
       self = .remove(key: key)
@@ -183,7 +184,8 @@ package struct RemoteReply: Equatable, Sendable {
     lines.add("date", date.map { "\($0)" })
     lines.add("repeated", mayBeRepeated ? "yes" : nil)
     if let page {
-      lines.add("page", page.isComplete ? "last" : "more")
+      lines.add("page", page.next == nil ? "last" : "more")
+      lines.add("next", page.next)
       for object in page.objects {
         let version = object.version.text.filter { $0 != " " }
         lines.add("object", "\(object.size) \(version) \(object.name)")
@@ -207,8 +209,9 @@ package struct RemoteReply: Equatable, Sendable {
     mayBeRepeated = lines["repeated"] != nil
     guard let page = lines["page"] else { return }
     let objects = lines.all("object").map(ListedObject.init(line:))
-    if objects.contains(nil) { return nil }
-    self.page = ObjectPage(objects: objects.compactMap(\.self), isComplete: page == "last")
+    let next = lines["next"]
+    if objects.contains(nil) || (next == nil) != (page == "last") { return nil }
+    self.page = ObjectPage(objects: objects.compactMap(\.self), next: next)
   }
 }
 
@@ -224,6 +227,8 @@ extension ListedObject {
 struct RemoteLines {
   private(set) var bytes: [UInt8] = []
   private var values: [(key: Substring, value: Substring)] = []
+  /// The most bytes of a value that a server chooses.
+  static let valueLimit = 4096
 
   init() {}
 

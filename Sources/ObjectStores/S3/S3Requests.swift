@@ -42,10 +42,10 @@ extension S3Call {
       }
       if let known { headers.append(S3Header("if-none-match", known.text)) }
     case .stat(let key): self = call("HEAD", key)
-    case .list(let prefix, let after):
+    case .list(let prefix, let part):
       self = S3Call(method: "GET", host: host, path: "\(bucket)/")
       query = [("list-type", "2"), ("max-keys", "\(ObjectPage.limit)"), ("prefix", prefix)]
-      if let after { query.append(("start-after", after)) }
+      if let part { query.append(("continuation-token", part)) }
     case .remove(let key): self = call("DELETE", key)
     }
   }

@@ -8,9 +8,19 @@ package enum S3Response {
     return code
   }
 
-  /// A part of a listing (ListObjectsV2), with whole keys; nil if it is none.
+  /// A part of a listing (ListObjectsV2), with whole keys; nil if it is none. A server may reply that there
+  /// is more without an object, where it has many versions or removed objects.
   package static func page(_ body: [UInt8]) -> ObjectPage? {
-    guard let truncated = text(of: "IsTruncated", in: body[...]) else { return nil }
+    var next: String?
+    switch text(of: "IsTruncated", in: body[...]) {
+    case "false": break
+    case "true":
+      guard let token = text(of: "NextContinuationToken", in: body[...]),
+        1...RemoteLines.valueLimit ~= token.utf8.count, token.utf8.allSatisfy({ $0 >= 0x20 })
+      else { return nil }
+      next = token
+    default: return nil
+    }
     var objects: [ListedObject] = []
     var rest = body[...]
     while let entry = element("Contents", in: &rest) {
@@ -20,7 +30,7 @@ package enum S3Response {
       let version = ObjectVersion(text(of: "ETag", in: entry) ?? "")
       objects.append(ListedObject(name: key, size: size, version: version))
     }
-    return ObjectPage(objects: objects, isComplete: truncated != "true")
+    return ObjectPage(objects: objects, next: next)
   }
 
   /// The text of the first element of that name, without its entities.

@@ -156,16 +156,15 @@ package final class S3Store: ObjectStore {
     return try reply.facts
   }
 
-  package func list(_ prefix: String, after: String?) throws(ObjectError) -> ObjectPage {
-    let command = RemoteCommand.list(
-      prefix: address.key(of: prefix), after: after.map { address.key(of: $0) })
+  package func list(_ prefix: String, part: String?) throws(ObjectError) -> ObjectPage {
+    let command = RemoteCommand.list(prefix: address.key(of: prefix), part: part)
     guard let page = try attempt(command, []).reply.page else { throw .failed("its listing") }
     let objects = page.objects.compactMap { object in
       address.name(of: object.name).map { name in
         ListedObject(name: name, size: object.size, version: object.version)
       }
     }
-    return ObjectPage(objects: objects, isComplete: page.isComplete)
+    return ObjectPage(objects: objects, next: page.next)
   }
 
   package func remove(_ name: String) throws(ObjectError) {
@@ -200,13 +199,13 @@ package final class S3Store: ObjectStore {
       try save(name, content + [1], .same(version))
     }
     let ignores = try succeeds { () throws(ObjectError) in try save(name, content, .same(version)) }
-    let isListed = try list(name, after: nil).objects.count == 1
+    let isListed = try hasObjects(name)
     // A digest of something else.
     let trusts = try succeeds { () throws(ObjectError) in
       try save(name, content, .any, digest: SHA256.hash(content + [2]))
     }
     try remove(name)
-    let isGone = try list(name, after: nil).objects.isEmpty
+    let isGone = try !hasObjects(name)
     return ObjectStoreProperties(
       createsIfAbsent: winners == 1, replacesIfSame: replaces && !ignores,
       listsAtOnce: isListed && isGone, checksContent: !trusts)

@@ -26,7 +26,7 @@ struct RemoteRoom {
   /// Refuses a place that holds something.
   func requireEmpty() throws(Failure) {
     let names: [String]
-    do throws(ObjectError) { names = try target.list("", after: nil).objects.map(\.name) } catch {
+    do throws(ObjectError) { names = try target.listAll("") { !$0.isEmpty }.map(\.name) } catch {
       throw Failure(error, "", of: target.place)
     }
     if names.isEmpty {

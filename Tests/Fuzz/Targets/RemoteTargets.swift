@@ -10,9 +10,9 @@ enum RemoteMessagesTarget: FuzzTarget {
     listing.status = 200
     listing.page = ObjectPage(
       objects: [ListedObject(name: "album/keys", size: 8192, version: ObjectVersion("\"1\""))],
-      isComplete: false)
+      next: "token")
     let requests: [RemoteCommand] = [
-      .save(key: "album/keys", .absent, digest: [1, 2]), .list(prefix: "album/", after: "album/a"),
+      .save(key: "album/keys", .absent, digest: [1, 2]), .list(prefix: "album/", part: "token"),
       .load(key: "album/keys", 0..<10, unless: ObjectVersion("\"1\"")), .remove(key: "album/a"),
     ]
     return [reply.encode(), listing.encode()]
@@ -37,7 +37,8 @@ enum S3ResponseTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [
       "HTTP/1.1 206 Partial Content\nETag: \"a\"\nContent-Range: bytes 0-9/1234\nContent-Length: 10\n",
-      "<IsTruncated>true</IsTruncated><Contents><Key>a&#x41;&amp;</Key><Size>5</Size></Contents>",
+      "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
+        + "<Contents><Key>a&#x41;&amp;</Key><Size>5</Size></Contents>",
       "<Error><Code>NoSuchKey</Code></Error>",
     ].map { Array($0.utf8) }
   }
