@@ -22,7 +22,7 @@ extension Examination {
       store.warnings.map { CheckFinding($0.isDamage ? .damage : .note, .store, .ofStore($0)) }
     report.findings += StoreFiles(store, space).findings
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
-    report.findings += timelineFindings() + leftOutFindings() + lossFindings()
+    report.findings += timelineFindings() + lateFindings() + leftOutFindings() + lossFindings()
     let named =
       incompleteFindings() + contentFindings(paths) + looseFindings(paths) + problemFindings(paths)
     report.findings += named.sorted { ($0.path ?? "") < ($1.path ?? "") }
@@ -153,6 +153,14 @@ extension Examination {
         .note, .timeline, segments: unknown.map(SegmentPath.path).sorted(),
         .unknownSegments(unknown.count))
     ]
+  }
+
+  private func lateFindings() -> [CheckFinding] {
+    guard let late else { return [] }
+    return late.files.map { file in
+      CheckFinding(
+        .damage, .timeline, path: file.path, since: late.timeline.changedSince, .otherChanges)
+    }
   }
 
   /// A note if an earlier mount found a part of the journal missing, and nothing shows what it held.

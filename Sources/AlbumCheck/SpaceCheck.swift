@@ -69,6 +69,9 @@ struct Examination {
   let space: SalvagedSpace
   let segments: [SegmentFindings]
   private(set) var loose: LooseContent?
+  /// What sessions of this machine had not sent when others took the space over, and the files of it.
+  let late: (timeline: SalvagedSpace, files: [OtherFile])?
+  private let sentNow: Set<SegmentBirth>
   /// False if `progress` stopped it.
   let isComplete: Bool
 
@@ -79,7 +82,7 @@ struct Examination {
     progress: @escaping @Sendable (CheckProgress) -> Bool
   ) throws(StoreError) {
     let isIncomplete = space.isJournalIncomplete
-    let walked = isIncomplete ? space.dataSegments : try space.finishedStrays(sentNow: sentNow)
+    let walked = isIncomplete ? space.dataSegments : try space.finishedStrays()
     let found = try space.readRecords(walking: walked) { done, total in
       progress(CheckProgress(step: .records, doneBytes: done, totalBytes: total))
     }
@@ -91,6 +94,10 @@ struct Examination {
     }
     isComplete = found != nil
     segments = found ?? []
+    // Where the two timelines part in sight, this history knows the other one.
+    let timeline = space.report.mayBeMixed ? nil : try space.timeline(ofSent: sentNow)
+    late = timeline.map { ($0, space.files(of: $0)) }
+    self.sentNow = sentNow
     self.space = space
   }
 
@@ -124,8 +131,9 @@ struct Examination {
       mayReuseNumbers: space.isJournalIncomplete || hasLooseContent || space.report.mayBeMixed
         || space.audit.problems.contains(where: \.isCounter),
       owner: options.owner, group: options.group, time: time)
-    let other = try space.otherTimeline()
-    let others = other.map { space.files(of: $0) } ?? []
+    let fork = late == nil ? try space.otherTimeline() : nil
+    let other = late?.timeline ?? fork
+    let others = late?.files ?? other.map { space.files(of: $0) } ?? []
     try space.repair(terms) { space throws(StoreError) in
       plan.endings = endings(of: plan, space, options.fileEnding)
       space.change { catalog in
@@ -138,6 +146,7 @@ struct Examination {
         let extents = held.take()
         space.change { plan.adopt(file, as: number, extents, &$0) }
       }
+      if late != nil { space.change { self.space.giveUpSegments(of: sentNow, &$0) } }
     }
     return plan.done + [.catalogWritten]
   }

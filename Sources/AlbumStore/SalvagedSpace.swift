@@ -24,13 +24,15 @@ package final class SalvagedSpace {
   /// The end of the journal, as `recovery` read it.
   private let end: JournalEnd?
   private let boot: BootIdentity
+  /// What the sessions changed of which this is the timeline.
+  private let changes: CutChanges
 
   /// Throws `.missing` if the store holds nothing of this space, `.unsupportedFeature`, and errors of the
   /// disk.
   package convenience init(
     _ store: Store, keys: SpaceKeys, boot: BootIdentity = .current
   ) throws(StoreError) {
-    try self.init(store, keys, boot, without: [])
+    try self.init(store, keys, boot)
   }
 
   /// Sends what killed sessions had written on this machine to where the store lies, before a repair. Returns
@@ -61,7 +63,8 @@ package final class SalvagedSpace {
   package static func endStaging(_ store: Store) { store.directory.relay?.end() }
 
   private init(
-    _ store: Store, _ keys: SpaceKeys, _ boot: BootIdentity, without sessions: Set<SegmentBirth>
+    _ store: Store, _ keys: SpaceKeys, _ boot: BootIdentity,
+    without sessions: Set<SegmentBirth> = [], changedBy changers: Set<SegmentBirth> = []
   ) throws(StoreError) {
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
@@ -87,6 +90,7 @@ package final class SalvagedSpace {
     self.losses = losses
     self.report = recovery.report
     end = try recovery.journalEnd()
+    changes = try recovery.changes(of: changers)
     self.recovery = recovery
     self.files = files
     self.boot = boot
@@ -120,26 +124,66 @@ package final class SalvagedSpace {
     return try SalvagedSpace(store, files.keys, boot, without: sessions)
   }
 
-  /// The files that the other timeline has and this one lacks, or has with other content.
+  /// The space as sessions of this machine leave it whose segments have just come to where the store lies.
+  /// nil if no other session has come after them. Several may have: then nothing there shows any more where
+  /// the two timelines part, because no mount needs the journal of these sessions, nor the checkpoint that
+  /// they began with. What their frames state is known all the same.
+  package func timeline(ofSent sent: Set<SegmentBirth>) throws(StoreError) -> SalvagedSpace? {
+    let journals = recovery.listing.own.filter { $0.key.kind == .journal }
+      .flatMap { id, found in found.map { (number: id.number, birth: $0.birth) } }
+    guard let first = journals.filter({ sent.contains($0.birth) }).map(\.number).min() else {
+      return nil
+    }
+    var later = Set(journals.filter { $0.number >= first }.map(\.birth))
+    later.formUnion(catalog.sessions.filter { $0.value.journal > first }.keys)
+    later.subtract(sent)
+    if later.isEmpty { return nil }
+    return try SalvagedSpace(store, files.keys, boot, without: later, changedBy: sent)
+  }
+
+  /// The files that a timeline has and this one lacks, or has with other content.
   package func files(of other: SalvagedSpace) -> [OtherFile] {
     var found: [OtherFile] = []
-    let names = other.catalog.names(of: recovery.otherInodes)
-    for number in recovery.otherInodes.sorted(by: { $0.rawValue < $1.rawValue }) {
-      guard let index = other.catalog.index(of: number), let name = names[number]?.first else {
-        continue
-      }
+    let inodes = recovery.otherInodes.union(other.changes.inodes)
+    let names = other.catalog.names(of: inodes)
+    let left = other.changes.namesLeft
+    for number in inodes.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let index = other.catalog.index(of: number),
+        let name = names[number]?.first ?? left[number]
+      else { continue }
       let state = other.catalog.state(index)
       if state.kind != .regular || state.marks.contains(.madeThumbnail) { continue }
       let own = catalog.index(of: number).map { catalog.state($0) }
       if let own, own.hasContent(of: state) { continue }
       found.append(
         OtherFile(
-          name: name.name, path: other.catalog.path(of: name.name, in: name.directory),
-          state: state,
+          name: name.name, path: path(of: name, in: other), state: state,
           extents: other.catalog.extents(of: index, from: 0, to: .max)))
     }
     return found
   }
+
+  private func path(of name: EntryPlace, in other: SalvagedSpace) -> String {
+    if other.catalog.index(of: name.directory).map({ other.catalog.isListed($0) }) ?? false {
+      return other.catalog.path(of: name.name, in: name.directory)
+    }
+    return other.changes.path(of: name, catalog) ?? name.name.display
+  }
+
+  /// Gives up the data segments of sessions that this history does not name, after a repair has copied what
+  /// they hold.
+  package func giveUpSegments(of sessions: Set<SegmentBirth>, _ catalog: inout Catalog) {
+    for (id, found) in recovery.listing.own where id.kind == .data {
+      guard catalog.segments.accounts[id.number] == nil,
+        let birth = found.map(\.birth).first(where: sessions.contains)
+      else { continue }
+      files.use(id, birth)
+      catalog.setState(of: id.number, to: .retired, retiredAt: files.clock.now, birth: birth)
+    }
+  }
+
+  /// When these sessions began to change something.
+  package var changedSince: StoreTime { changes.since }
 
   /// Seals the content of a file of this space into another one, under a new number. What cannot be read
   /// becomes holes. The caller puts it into the catalog.
@@ -189,19 +233,12 @@ package final class SalvagedSpace {
   }
 
   /// Returns finished segments of earlier sessions that no frame names. Only a journal whose end went missing
-  /// some sessions ago leaves such segments. Also those of sessions that were `sentNow`: the journal with
-  /// their frames may not be needed any more where the store lies.
-  package func finishedStrays(
-    sentNow: Set<SegmentBirth>
-  ) throws(StoreError) -> Set<SegmentNumber> {
+  /// some sessions ago leaves such segments.
+  package func finishedStrays() throws(StoreError) -> Set<SegmentNumber> {
     var strays: Set<SegmentNumber> = []
     for number in dataSegments where catalog.segments.accounts[number] == nil {
       let id = SegmentID(kind: .data, number: number)
-      if let birth = files.birth(id), sentNow.contains(birth) {
-        strays.insert(number)
-      } else if try files.seal(of: id)?.reason == .endOfSession {
-        strays.insert(number)
-      }
+      if try files.seal(of: id)?.reason == .endOfSession { strays.insert(number) }
     }
     return strays
   }

@@ -9,6 +9,8 @@ struct CutChanges {
   private var places: [InodeNumber: EntryPlace] = [:]
   /// Names that were added or removed.
   private var names: Set<EntryPlace> = []
+  /// The names that the frames leave, each with what it leads to.
+  private var left: [EntryPlace: InodeNumber] = [:]
 
   /// When the first of them was recorded.
   private(set) var since = StoreTime.none
@@ -40,6 +42,7 @@ struct CutChanges {
     case .entry(let directory, let name, let inode):
       let place = EntryPlace(directory: directory, name: name)
       names.insert(place)
+      left[place] = inode
       if let inode { places[inode] = place }
     default: break
     }
@@ -47,6 +50,11 @@ struct CutChanges {
 
   /// The files that the frames state.
   var inodes: Set<InodeNumber> { Set(states.keys) }
+
+  /// A name that the frames leave to each file that they name.
+  var namesLeft: [InodeNumber: EntryPlace] {
+    Dictionary(left.map { ($0.value, $0.key) }) { first, _ in first }
+  }
 
   /// The sorted paths that lead from the root, through directories that the catalog shows or that these
   /// frames made.
@@ -78,7 +86,7 @@ struct CutChanges {
     return state.changed < own.changed && StoreTime(state.changed) < sharedUntil
   }
 
-  private func path(of place: EntryPlace, _ catalog: borrowing Catalog) -> String? {
+  func path(of place: EntryPlace, _ catalog: borrowing Catalog) -> String? {
     var steps: [FileName] = []
     var at = place
     // The limit ends a circle of directories, which damage can leave.

@@ -245,6 +245,15 @@ struct Recovery {
     return numbers
   }
 
+  /// What the frames of sessions describe.
+  mutating func changes(of sessions: Set<SegmentBirth>) throws(StoreError) -> CutChanges {
+    var changes = CutChanges()
+    for segment in journals.all where sessions.contains(segment.birth) {
+      changes.add(try journals.scan(segment).frames)
+    }
+    return changes
+  }
+
   /// The newest journal segment with a readable head.
   private mutating func newestUsable(_ numbers: [SegmentNumber]) throws(StoreError)
     -> (SegmentNumber, JournalHead)
