@@ -59,6 +59,7 @@ package protocol StorageRelay: AnyObject, Sendable {
   /// Creates a file there, at once and as a whole. Throws `.exists` if there is one. It does not come to the
   /// staging.
   func create(_ path: String, _ bytes: [UInt8]) throws(Errno)
-  /// Returns when the store responds, after a call that threw `.timedOut`. Throws it when the session ends.
-  func wait() throws(Errno)
+  /// Calls `isOver` now and then, after a call that threw `error`, and returns when that is true. Throws the
+  /// error when the session ends.
+  func wait(after error: Errno, until isOver: () -> Bool) throws(Errno)
 }

@@ -67,7 +67,7 @@ extension Durability {
     guard let condition = relay?.condition, !options.readOnly else { return nil }
     return SendingStatus(
       until: sentUntil.withLock { $0 }, unsentBytes: condition.unsentBytes,
-      problem: hasUnsent ? condition.problem : nil)
+      problem: hasUnsent || files.directory.outages?.current != nil ? condition.problem : nil)
   }
 
   /// Sends what is on this machine. Does nothing if the store lies here.

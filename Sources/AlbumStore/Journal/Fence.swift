@@ -82,13 +82,20 @@ final class Fence: Sendable {
     guard let relay = files.directory.relay else {
       return try takeOnce(spendsReserve: spendsReserve)
     }
-    // What is written waits until it is known who writes.
-    while true {
-      do throws(StoreError) { return try takeOnce(spendsReserve: false) } catch {
-        if error.cause != .timedOut { throw error }
-        do throws(Errno) { try relay.wait() } catch { throw StoreError(writing: "", error) }
+    // What is written waits until it is known who writes: for the network, and also if the server refuses,
+    // until somebody gives it other credentials or rights. Nothing can be kept here before.
+    var failure: StoreError?
+    func isOver() -> Bool {
+      failure = nil
+      do throws(StoreError) { try takeOnce(spendsReserve: false) } catch { failure = error }
+      return failure?.cause != .timedOut && failure?.cause != .accessDenied
+    }
+    if !isOver(), let cause = failure?.cause {
+      do throws(Errno) { try relay.wait(after: cause, until: isOver) } catch {
+        throw failure ?? StoreError(writing: "", error)
       }
     }
+    if let failure { throw failure }
   }
 
   private func takeOnce(spendsReserve: Bool) throws(StoreError) {

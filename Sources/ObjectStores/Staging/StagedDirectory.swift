@@ -261,7 +261,7 @@ package final class StagedDirectory: StorageDirectory {
     return dropped ?? 0
   }
 
-  package func wait() throws(Errno) {
-    _ = try waiting.wait(after: .timedOut) { [store] in (try? store.stat("albumfs.conf")) != nil }
+  package func wait(after error: Errno, until isOver: () -> Bool) throws(Errno) {
+    _ = try waiting.wait(after: error, responds: isOver)
   }
 }
