@@ -270,8 +270,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
   private static let lockPatience = TestHooks.delay(.lock, .seconds(60))
 
   /// Takes a shared or exclusive open-file-description lock over `length` bytes at `offset` (0: to the end).
-  /// Throws `.again` or `.accessDenied` if another holder has it: at once, or with `wait` after a minute. The
-  /// kernel drops the lock when the last copy of the descriptor is closed.
+  /// Throws `.again` if another holder has it: at once, or with `wait` after a minute. The kernel drops the
+  /// lock when the last copy of the descriptor is closed.
   package func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
     let kind = Int16(exclusive ? F_WRLCK : F_RDLCK)
     let deadline = MonotonicTime.now + (wait ? FileDescriptor.lockPatience : .zero)
@@ -280,8 +280,10 @@ package struct FileDescriptor: ~Copyable, Sendable {
         try retrying { clinux_ofd_lock(rawValue, kind, offset, length, 0) }
         return
       } catch {
+        // POSIX lets a file system say either, and SMB says the second.
         let isTaken = error == .again || error == .accessDenied
-        if !isTaken || MonotonicTime.now >= deadline { throw error }
+        if !isTaken { throw error }
+        if MonotonicTime.now >= deadline { throw .again }
       }
       // F_OFD_SETLKW would wait for ever if a hostile process holds the lock.
       SystemClock.sleep(milliseconds: 20)

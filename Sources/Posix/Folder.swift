@@ -184,7 +184,7 @@ package final class FolderFile: Sendable {
       try descriptor.lock(exclusive: true, offset: 0, length: 0, wait: false)
       return true
     } catch {
-      if error == .again || error == .accessDenied { return false }
+      if error == .again { return false }
       throw error
     }
   }

@@ -39,8 +39,8 @@ extension Catalog {
 
   /// The same for a change of what an inode is besides its content: a name, times, permissions, attributes.
   /// Makes no point for an inode that was changed within the interval: a program that copies a file sets its
-  /// attributes last, and a program that saves a file renames a hidden one. A time ahead of the clock says that
-  /// the clock was wrong then, and nothing about how long ago the inode was changed.
+  /// attributes last, and a program that saves a file renames a hidden one. A time ahead of the clock says
+  /// that the clock was wrong then, and nothing about how long ago the inode was changed.
   package mutating func beginChange(of index: InodeIndex, at moment: RemovalMoment) {
     let young = (moment.wall - Catalog.pointInterval)...moment.wall
     if young.contains(inodes[index].state.changed) { return }

@@ -87,9 +87,7 @@ package final class SpaceLock: Sendable {
       try file.lock(exclusive: isExclusive, offset: offset, length: 1, wait: false)
       return LockedFile(path: locked.path, file: file)
     } catch {
-      if error != .again, error != .accessDenied {
-        throw StoreError("lock", locked.path, error)
-      }
+      if error != .again { throw StoreError("lock", locked.path, error) }
       throw StoreError(
         .inUse,
         "another session has the space: this machine lost its lock, because it slept or was without the "
