@@ -181,6 +181,8 @@ def main() -> int:
         "python3", "-B", "Tests/HistoryModel/model.py", "--histories", "20000" if options.long else "300"]
     if options.long:
         commands["kills"] = ["python3", "-B", "Tests/ObjectStorage/kills.py", "--programs", programs]
+        commands["nfs"] = [
+            "python3", "-B", "Tests/NetworkStores/servers.py", "--server", "nfs", "--programs", programs]
     if options.browser:
         # A debug build plays the game too: its core is optimised.
         commands["attack"] = [
