@@ -129,6 +129,32 @@ extension FileSystem {
   }
 }
 
+extension Catalog {
+  /// Gives an inode the owner, permissions and attributes of another one.
+  mutating func describe(_ index: InodeIndex, as model: InodeIndex) {
+    let (names, state) = (attributeNames(of: model), state(model))
+    update(index) { own in
+      (own.permissions, own.owner, own.group) = (state.permissions, state.owner, state.group)
+    }
+    for name in Set(attributeNames(of: index)).subtracting(names) {
+      setAttribute(name, of: index, to: nil)
+    }
+    for name in names { setAttribute(name, of: index, to: attribute(name, of: model)) }
+  }
+
+  /// True if two inodes have one owner, the same permissions, and what users have said of them.
+  func describesAlike(_ one: InodeIndex, _ other: InodeIndex) -> Bool {
+    let (a, b) = (state(one), state(other))
+    return a.permissions == b.permissions && a.owner == b.owner && a.group == b.group
+      && said(of: one) == said(of: other)
+  }
+
+  private func said(of index: InodeIndex) -> [[UInt8]: [UInt8]] {
+    let names = attributeNames(of: index).filter(PhotoAttributes.isShown)
+    return Dictionary(uniqueKeysWithValues: names.map { ($0, attribute($0, of: index) ?? []) })
+  }
+}
+
 extension FormerPlace.Reason {
   fileprivate var cause: DeletedFile.Cause {
     switch self {
@@ -223,6 +249,9 @@ struct Restoring {
     for album in albums {
       Creation.ensurePart(.photo, .photoDirectory, of: album, time: time, &catalog)
       Creation.ensurePart(.thumb, .thumbDirectory, of: album, time: time, &catalog)
+      if let photos = catalog.child(.photo, of: album) {
+        _ = Twins.resemble(photos, time: time, &catalog)
+      }
     }
     return found
   }
@@ -250,9 +279,7 @@ struct Restoring {
     let made = Creation.makeDirectory(
       name, state.permissions, for: Caller(user: state.owner, group: state.group), in: parent,
       time: time, &catalog)
-    for attribute in catalog.attributeNames(of: model) {
-      catalog.setAttribute(attribute, of: made, to: catalog.attribute(attribute, of: model))
-    }
+    catalog.describe(made, as: model)
     recordChange(name, in: parent, catalog)
     return made
   }

@@ -317,6 +317,48 @@ struct PastTests {
     #expect(try space.list(".p").filter { $0.contains("restored") } == ["old (restored)"])
   }
 
+  /// Of a photo of which only what was said of it has changed, the former words come back beside it.
+  @Test(arguments: ["caption", "permissions", "owner"]) func whatWasSaidOfAPhotoComesBack(
+    _ what: String
+  ) throws {
+    let space = try TestSpace()
+    let caption = Array("user.albumfs.caption".utf8)
+    try space.mkdir("Trip", mode: 0o750)
+    try space.write("a photo", to: "Trip/Photo/a.jpg")
+    let photo = try space.number("Trip/Photo/a.jpg")
+    for path in ["Trip/Photo/a.jpg", "Trip/Photo"] {
+      try space.fileSystem.setExtendedAttribute(
+        caption, to: [65], of: space.number(path), mode: AttributeMode())
+    }
+    let moment = space.space.removalMoment(space.clock.clock.now())
+    let point = space.space.makePoint(try FileName("then"), at: moment).number
+    var change = AttributeChange()
+    switch what {
+    case "caption":
+      try space.fileSystem.setExtendedAttribute(caption, to: [66], of: photo, mode: AttributeMode())
+    case "permissions": change.permissions = 0o600
+    default: change.owner = 1001
+    }
+    _ = try space.fileSystem.change(change, of: photo)
+    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo"))
+    let changes = try space.fileSystem.difference(from: point, to: nil).changes
+    let paths = changes.map { String(decoding: $0.path, as: UTF8.self) }
+    #expect(paths.filter { $0 != "Trip/Thumb" } == (what == "caption" ? [] : ["Trip/Photo"]) + ["Trip/Photo/a.jpg"])
+    #expect(changes.allSatisfy { $0.change == .changed })
+    #expect(try space.fileSystem.restore(Array("Trip".utf8), at: point).count == 1)
+    let back = try space.status("Trip/Photo/a (restored).jpg")
+    #expect(try space.fileSystem.extendedAttribute(caption, of: back.inode) == [65])
+    #expect(back.permissions == 0o644 && back.owner == TestSpace.me.user)
+    #expect(try space.fileSystem.restore([], at: point).count == 0)
+    // The album itself comes back with all that was said of it and of its parts.
+    try space.rename("Trip", "Other")
+    _ = try space.fileSystem.restore([], at: point)
+    let parts = try ["Trip", "Trip/Photo", "Trip/Thumb"].map { try space.status($0).permissions }
+    #expect(parts == [0o750, 0o750, 0o750])
+    #expect(
+      try space.fileSystem.extendedAttribute(caption, of: space.number("Trip/Photo")) == [65])
+  }
+
   /// What is lost is a word that somebody wrote about a photo, a time, or an odd name. A program that makes a
   /// file sets all that, too, and there is nothing to lose yet. A clock that was a day ahead when the word was
   /// written does not make it young.

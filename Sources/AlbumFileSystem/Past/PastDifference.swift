@@ -50,6 +50,7 @@ extension FileSystem {
         case (let was?, let now?):
           if was.state.isDirectory, now.state.isDirectory {
             if !entered.insert(now.number).inserted { continue }
+            if !describesAlike(was, now) { result.changes.append((path, .changed)) }
             waiting.append(Pair(path: path, old: was.number, new: now.number))
           } else if was.number != now.number || isChanged(was, now) {
             result.changes.append((path, .changed))
@@ -67,8 +68,18 @@ extension FileSystem {
   }
 
   private func isChanged(_ was: Found, _ now: Found) -> Bool {
-    was.version != now.version
-      && (was.state.contentVersion != now.state.contentVersion || !was.state.looksLike(now.state))
+    if was.version == now.version { return false }
+    return was.state.contentVersion != now.state.contentVersion
+      || !was.state.looksLike(now.state) || !describesAlike(was, now)
+  }
+
+  private func describesAlike(_ was: Found, _ now: Found) -> Bool {
+    was.version == now.version
+      || space.read { catalog in
+        guard let one = catalog.index(of: was.version), let other = catalog.index(of: now.version)
+        else { return false }
+        return catalog.describesAlike(one, other)
+      }
   }
 
   private func found(_ name: FileName, in directory: InodeNumber, at point: InodeNumber)

@@ -5,7 +5,8 @@ import AlbumStore
 // Brings back what was at a path at a point. It adds, and removes nothing: what is there as it was stays, and
 // what lacks comes back under its name, or beside what has the name now. A file without a name comes back
 // itself. Of one that was changed or moved since, a copy does, which shares the content. So a full disk does
-// not matter.
+// not matter. A change of the owner, the permissions or an attribute counts, too. A folder that is there
+// keeps its own.
 
 /// The result of a restore from a point.
 package struct PastRestored: Sendable {
@@ -40,7 +41,7 @@ extension FileSystem {
       waiting += try wanted(in: next.inode, home: home, next.path, at: point)
       try storing { () throws(StoreError) in try space.commitIfCrowded() }
     }
-    restoreTimes(of: folders, at: point)
+    describe(folders, at: point)
     return restored
   }
 
@@ -71,15 +72,18 @@ extension FileSystem {
     return (restoring, home)
   }
 
-  /// Gives folders the times that they had, once everything in them is back.
-  private func restoreTimes(of folders: RestoredFolders, at point: InodeNumber) {
+  /// Gives folders the times, owners, permissions and attributes that they had, once everything in them is
+  /// back. The parts of an album are made with it.
+  private func describe(_ folders: RestoredFolders, at point: InodeNumber) {
     for (home, past) in folders.found {
       let isChanged = space.change { catalog in
         guard let index = catalog.index(of: home),
           let past = try? InodeIndex(past, at: point, in: catalog)
         else { return false }
-        let former = catalog.state(catalog.version(of: past, at: point))
-        catalog.update(index) { $0.modified = former.modified }
+        let former = catalog.version(of: past, at: point)
+        if former != index { catalog.describe(index, as: former) }
+        let modified = catalog.state(former).modified
+        catalog.update(index) { $0.modified = modified }
         return true
       }
       if isChanged { notifyObservers(.attributes(of: home)) }
@@ -212,5 +216,6 @@ extension Catalog {
     if file == version { return true }
     return own.kind == other.kind && own.size == other.size && own.modified == other.modified
       && extents(of: file, from: 0, to: .max) == extents(of: version, from: 0, to: .max)
+      && describesAlike(file, version)
   }
 }

@@ -221,6 +221,10 @@ final class Fence: Sendable {
 
   private func takenOver(by other: FenceRecord?) -> StoreError {
     let who = other.map { "another session, on the machine \($0.machine)," } ?? "another session"
+    if !isTaken {
+      let rest = "this mount has stored nothing, and whoever closed or synced a file got an error"
+      return StoreError(.inUse, "\(who) writes to the space now; \(rest)")
+    }
     let rest =
       files.directory.relay == nil
       ? "the store keeps what this mount had not finished, and a repair brings it back"

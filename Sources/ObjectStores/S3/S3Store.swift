@@ -81,7 +81,10 @@ package final class S3Store: ObjectStore {
     let command = RemoteCommand.save(key: key, spelled(condition), digest: digest)
     let outcome = try attempt(command, bytes)
     switch outcome.reply.status {
-    case 200...299: return outcome.reply.version ?? ObjectVersion("")
+    case 200...299:
+      // A page of something on the way may have this status, too.
+      guard let version = outcome.reply.version else { throw .failed("saved without an ETag") }
+      return version
     case 404: throw .absent
     default: break
     }
