@@ -8,10 +8,36 @@ package struct PhotoGroup: Equatable, Sendable {
     /// The place of the file in the list that was grouped.
     package let place: Int
     package let name: MemberName
+    package let part: GroupPart
   }
 
   /// The photo comes first, and its date is that of the group. Without a photo, the film comes first.
   package let members: [Member]
+
+  /// True of a photo with the film of its moment: a Live Photo.
+  package var isLive: Bool { members[0].part.isPicture && members.contains { $0.part == .film } }
+
+  /// True of a raw picture with the picture that the camera made of it.
+  package var isRawAndPicture: Bool {
+    members[0].part == .rawPicture && members.dropFirst().contains { $0.part.isPicture }
+  }
+
+  /// True of a photo or film with an edited form of it.
+  package var isEdited: Bool { members.dropFirst().contains { $0.part == .edited } }
+}
+
+/// What a file is in its group.
+package enum GroupPart: String, Sendable {
+  case rawPicture = "raw"
+  case picture = "photo"
+  case film
+  /// An edited twin of a picture or film before it.
+  case edited
+  /// It says something of another file.
+  case sidecar
+  case other
+
+  package var isPicture: Bool { self == .picture || self == .rawPicture }
 }
 
 /// Groups the files of a folder. By their names, and by what Apple writes into the two parts of a Live Photo.
@@ -33,8 +59,9 @@ package struct PhotoGrouping {
   ) -> [PhotoGroup] {
     withoutActuallyEscaping(identifier) { identifier in
       var grouping = PhotoGrouping(roles: names.map(FileRole.init), identifier: identifier)
-      grouping.placePictures()
-      grouping.placeFilms()
+      let pictures = grouping.places(of: [.rawPicture, .picture])
+      grouping.place(pictures)
+      grouping.placeFilms(beside: pictures)
       grouping.placeSidecars()
       return grouping.groups()
     }
@@ -47,15 +74,15 @@ package struct PhotoGrouping {
   // MARK: Pictures and films
 
   /// The files of these kinds by what stands before their dot, without the marks of edited twins.
-  private func places(of kinds: Set<FileRole.Kind>) -> [[UInt8]: [Int]] {
+  private func places(of kinds: Set<GroupPart>) -> [[UInt8]: [Int]] {
     let found = roles.indices.filter { kinds.contains(roles[$0].kind) }
     return Dictionary(grouping: found) { roles[$0].key }
   }
 
   /// A raw picture leads the other pictures of its name. Pictures of one name without a raw one are several:
   /// nobody knows whether they show the same.
-  private mutating func placePictures() {
-    for (_, places) in places(of: [.rawPicture, .picture]) {
+  private mutating func place(_ pictures: [[UInt8]: [Int]]) {
+    for (_, places) in pictures {
       let originals = places.filter { !roles[$0].isEdited }
       let leading = originals.filter { roles[$0].kind == .rawPicture }
       if let raw = leading.first {
@@ -79,8 +106,7 @@ package struct PhotoGrouping {
   }
 
   /// A film belongs to the photo of its name, unless both say that they belong to others.
-  private mutating func placeFilms() {
-    let pictures = places(of: [.rawPicture, .picture])
+  private mutating func placeFilms(beside pictures: [[UInt8]: [Int]]) {
     for (key, films) in places(of: [.film]) {
       let stills = pictures[key] ?? []
       let originals = films.filter { !roles[$0].isEdited }
@@ -121,9 +147,14 @@ package struct PhotoGrouping {
   // MARK: Sidecars
 
   private mutating func placeSidecars() {
+    guard roles.contains(where: { $0.kind == .sidecar }) else {
+      for place in roles.indices where leaderOf[place] == nil { lead(place) }
+      return
+    }
     let media = roles.indices.filter { leaderOf[$0] != nil }
-    let byName = Dictionary(
-      media.map { (roles[$0].name.bytes, $0) }, uniquingKeysWith: { first, _ in first })
+    let byName = NamedMedia(
+      Dictionary(
+        media.map { (roles[$0].name.bytes, $0) }, uniquingKeysWith: { first, _ in first }))
     let byStem = Dictionary(grouping: media) { roles[$0].key }
     for place in roles.indices where leaderOf[place] == nil {
       let role = roles[place]
@@ -161,7 +192,14 @@ package struct PhotoGrouping {
     leaderOf[place] = leader
     let name = suffix.map { MemberName(roles[place].name, behind: member(other), suffix: $0) }
     followers[leader, default: []].append(
-      PhotoGroup.Member(place: place, name: name ?? member(place)))
+      PhotoGroup.Member(place: place, name: name ?? member(place), part: part(place)))
+  }
+
+  /// An edited twin without its original is what it looks like.
+  private func part(_ place: Int) -> GroupPart {
+    let role = roles[place]
+    if role.isEdited, leaderOf[place] != place, role.kind != .sidecar { return .edited }
+    return role.kind
   }
 
   private func member(_ place: Int) -> MemberName {
@@ -172,7 +210,8 @@ package struct PhotoGrouping {
     let found = leaders.map { leader -> PhotoGroup in
       let others = (followers[leader] ?? []).sorted { order($0) < order($1) }
       let name = others.isEmpty ? MemberName(roles[leader].name) : member(leader)
-      return PhotoGroup(members: [PhotoGroup.Member(place: leader, name: name)] + others)
+      let first = PhotoGroup.Member(place: leader, name: name, part: part(leader))
+      return PhotoGroup(members: [first] + others)
     }
     return found.sorted { first($0) < first($1) }
   }
@@ -186,6 +225,7 @@ package struct PhotoGrouping {
       switch role.kind {
       case .rawPicture, .picture: role.isEdited ? 2 : 0
       case .film: role.isEdited ? 2 : 1
+      case .edited: 2
       case .sidecar, .other: 3
       }
     return (rank, member.place)

@@ -57,6 +57,9 @@ static const unsigned char grid_pointer_js[] = {
 static const unsigned char grid_js[] = {
 #embed "../../Gallery/Pages/grid.js"
 };
+static const unsigned char group_signs_js[] = {
+#embed "../../Gallery/Pages/group-signs.js"
+};
 static const unsigned char history_js[] = {
 #embed "../../Gallery/Pages/history.js"
 };
@@ -209,6 +212,7 @@ static const struct {
     {"grid-films.js", grid_films_js, sizeof grid_films_js},
     {"grid-pointer.js", grid_pointer_js, sizeof grid_pointer_js},
     {"grid.js", grid_js, sizeof grid_js},
+    {"group-signs.js", group_signs_js, sizeof group_signs_js},
     {"history.js", history_js, sizeof history_js},
     {"icons.js", icons_js, sizeof icons_js},
     {"index.html", index_html, sizeof index_html},

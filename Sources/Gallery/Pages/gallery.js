@@ -516,6 +516,8 @@ export class Gallery {
         close: back,
         download: (photo) => void this.actions.downloadPhotos([photo.id]),
         remove: (photo) => void this.actions.deletePhotos([photo.id]).then(() => this.#refresh()),
+        downloadFile: (file) => void this.actions.downloadFile(file.id),
+        removeFile: (file) => void this.actions.deleteFile(file.id).then(() => this.#refresh()),
         makeCover: (photo) => this.actions.makeCover(photo),
         rotate: (photo) => this.#rotate(photo),
         star: (photo) => void this.star([photo.id]),

@@ -120,6 +120,24 @@ export const table = define({
   livePhotos: ["Live Photos", "Live-Fotos"],
   rawPhotos: ["Raw", "Raw"],
 
+  // What belongs together
+  live: ["LIVE", "LIVE"],
+  livePhoto: ["Live Photo", "Live-Foto"],
+  playLive: ["Play the Live Photo", "Live-Foto abspielen"],
+  rawSign: ["RAW+JPEG", "RAW+JPEG"],
+  rawAndPicture: ["Raw with its picture", "Raw mit seinem Bild"],
+  withEdit: ["with an edited version", "mit bearbeiteter Fassung"],
+  withFiles: ["with files that belong to it", "mit Dateien, die dazugehören"],
+  belongs: ["Belongs together", "Gehört zusammen"],
+  partRaw: ["Raw", "Raw"],
+  partPhoto: ["Photo", "Foto"],
+  partFilm: ["Video", "Video"],
+  partEdited: ["Edited", "Bearbeitet"],
+  partSidecar: ["Sidecar", "Begleitdatei"],
+  downloadFile: ["Download {name} alone", "Nur {name} herunterladen"],
+  deleteFile: ["Delete {name} alone", "Nur {name} löschen"],
+  deletedFiles: [["{n} file deleted", "{n} files deleted"], ["{n} Datei gelöscht", "{n} Dateien gelöscht"]],
+
   // Looking
   keys: ["Keys", "Tasten"],
   keysEverywhere: ["Everywhere", "Überall"],

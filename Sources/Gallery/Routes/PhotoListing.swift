@@ -94,9 +94,9 @@ struct PhotoListing: Sendable {
     for (number, album) in albums.enumerated() {
       let content = album.found.content
       let words = SearchText(album: album.found.path).bytes
-      for row in 0..<content.count where !hidden.contains(content.inodes[row]) {
+      content.eachShown(without: hidden) { row in
         if case .found(let query, _) = view, !content.isFound(row, by: query, album: words.span) {
-          continue
+          return
         }
         if content.kinds[row] == .video { videos += 1 }
         if content.kinds[row] == .other { others += 1 }
@@ -143,8 +143,9 @@ struct PhotoListing: Sendable {
       }
       column("duration", places, &text) { $0.value(PhotoListing.duration($1.details[$2])) }
       column("favourite", places, &text) {
-        $0.value(Int64($1.details[$2].kinds.contains(.favourite) ? 1 : 0))
+        $0.value(Int64($1.isFavourite($2) ? 1 : 0))
       }
+      column("group", places, &text) { $0.value(PhotoListing.signs($1, $2)) }
       column("thumb", places, &text) { $0.value(PhotoListing.thumb($1, $2)) }
     }
     return text.response()
@@ -157,6 +158,14 @@ struct PhotoListing: Sendable {
     text.field(name, each: places) { text, place in
       body(&text, albums[Int(place.album)].found.content, Int(place.row))
     }
+  }
+
+  /// What a tile says of the files behind it: 1 if there are some, and 2 for a film that plays, 4 for a raw
+  /// file with its picture, 8 for an edited form.
+  private static func signs(_ content: AlbumContent, _ row: Int) -> Int64 {
+    let live: Int64 = content.isLive(row) ? 2 : 0
+    guard let group = content.groups.group(of: row) else { return live }
+    return live + 1 + (group.isRawAndPicture ? 4 : 0) + (group.isEdited ? 8 : 0)
   }
 
   /// Whole seconds, so that a listing stays short.

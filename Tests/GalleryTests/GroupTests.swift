@@ -1,0 +1,217 @@
+import AlbumTestSupport
+import Foundation
+import Testing
+
+/// What belongs together is one photo in the gallery: it is seen, counted, moved and removed as one.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct GroupTests {
+  /// What a test of groups begins with: the album `Day` with a Live Photo and its sidecar, a raw picture with
+  /// its JPEG, and a photo with its edited form.
+  private static let day = """
+    def put(album, *names):
+        for name in names:
+            picture = open(W + "/picture.jpg", "rb").read() + name.encode()
+            content = picture if name.lower().endswith("jpg") else b"content of " + name.encode()
+            with open(f"{point}/{album}/Photo/{name}", "wb") as file: file.write(content)
+    def listed(album): return [photo["name"] for photo in browser.photos(browser.albums()[album])]
+    def there(album): return sorted(os.listdir(f"{point}/{album}/Photo"))
+    def ids(album, *names): return [browser.photo(browser.albums()[album], name)["id"] for name in names]
+    LIVE = ["LIVE_1.JPG", "LIVE_1.MOV", "LIVE_1.JPG.xmp"]
+    RAW, EDITED = ["RAW_1.DNG", "RAW_1.JPG"], ["WALK.jpg", "WALK-edited.jpg"]
+    TILES = ["ALONE.MOV", "LIVE_1.JPG", "RAW_1.DNG", "WALK.jpg"]
+    browser = Browser(server, PASSWORD)
+    point = next(iter(server.own_mounts))
+    trip = browser.albums()["Trip"]
+    os.mkdir(point + "/Group")
+    put("Group", *LIVE, *RAW, *EDITED, "ALONE.MOV")
+    eventually(lambda: "Group" in browser.albums() and len(listed("Group")) == 4)
+
+    """
+
+  private func onADay(_ program: String) throws {
+    try GalleryStore.use { mounted in
+      let lines = (GroupTests.day + program).split(
+        separator: "\n", omittingEmptySubsequences: false)
+      try GalleryStore.python(
+        mounted,
+        "with Server(S, delays=\"undo=600\") as server:\n"
+          + lines.map { "    " + $0 }.joined(separator: "\n"))
+    }
+  }
+
+  @Test func oneTileStandsForAPhotoAndWhatBelongsToIt() throws {
+    try onADay(
+      """
+      assert listed("Group") == TILES
+      signs = {photo["name"]: photo["group"] for photo in browser.photos(browser.albums()["Group"])}
+      assert signs == {"ALONE.MOV": 0, "LIVE_1.JPG": 3, "RAW_1.DNG": 5, "WALK.jpg": 9}, signs
+      group = browser.albums()["Group"]
+      assert (group["photos"], group["videos"], group["others"]) == (4, 1, 0), group
+      for view in ("all", "date", "recent"):
+          assert sorted(photo["name"] for photo in browser.photos(view=view) if photo["album"] == group["id"]) == TILES
+      # A search looks through all files of a group, and finds it once.
+      def found(text): return sorted(browser.get("/api/photos?search=" + urllib.parse.quote("album:group " + text))["name"])
+      assert found("type:live") == ["LIVE_1.JPG"] and found("type:video") == ["ALONE.MOV"]
+      assert found("name:xmp") == ["LIVE_1.JPG"] and found("edited") == ["WALK.jpg"]
+      assert found("type:raw") == ["RAW_1.DNG"] and found("-type:raw") == ["ALONE.MOV", "LIVE_1.JPG", "WALK.jpg"]
+      assert found("-type:live -edited") == ["ALONE.MOV", "RAW_1.DNG"]
+      # What is behind a tile.
+      files = browser.get("/api/photo/" + ids("Group", "LIVE_1.JPG")[0])["files"]
+      assert [(file["name"], file["part"]) for file in files] == [
+          ("LIVE_1.JPG", "photo"), ("LIVE_1.MOV", "film"), ("LIVE_1.JPG.xmp", "sidecar")], files
+      assert browser.get("/api/original/" + files[1]["id"]) == b"content of LIVE_1.MOV"
+      alone = browser.get("/api/photo/" + ids("Group", "ALONE.MOV")[0])["files"]
+      assert [file["name"] for file in alone] == ["ALONE.MOV"]
+      """)
+  }
+
+  @Test func aGroupIsMovedCopiedDownloadedAndDeletedAsOne() throws {
+    try onADay(
+      """
+      def job(kind, names, album=None, **more):
+          order = {"kind": kind, "ids": ids("Group", *names), **more}
+          if album: order["album"] = browser.albums()[album]["id"]
+          return browser.post("/api/jobs", order)["job"]
+      # The names of a group are numbered together where one of them is taken.
+      put("Empty", "LIVE_1.MOV")
+      browser.wait(job("copy", ["LIVE_1.JPG", "WALK.jpg"], "Empty"))
+      assert there("Empty") == sorted(["LIVE_1.MOV", "LIVE_1 (2).JPG", "LIVE_1 (2).MOV", "LIVE_1 (2).JPG.xmp", *EDITED])
+      assert listed("Empty") == ["LIVE_1 (2).JPG", "LIVE_1.MOV", "WALK.jpg"], listed("Empty")
+      moved = browser.wait(job("move", ["LIVE_1.JPG"], "Trip"))
+      assert moved["total"] == moved["done"] == 1 and moved["errors"] == []
+      assert set(LIVE) <= set(there("Trip")) and not set(LIVE) & set(there("Group"))
+      assert "LIVE_1.MOV" not in listed("Trip")
+      # A download of one group is a zip file with all of it.
+      order = browser.post("/api/downloads", {"ids": ids("Group", "RAW_1.DNG")})["download"]
+      with zipfile.ZipFile(io.BytesIO(browser.get("/api/downloads/" + order))) as zip: assert zip.namelist() == RAW
+      order = browser.post("/api/downloads", {"ids": ids("Group", "RAW_1.DNG"), "alone": True})["download"]
+      assert browser.get("/api/downloads/" + order) == b"content of RAW_1.DNG"
+      # Out of sight together, back together after an undo, and gone together.
+      pending = job("delete", ["WALK.jpg", "RAW_1.DNG"])
+      assert pending["total"] == 2 and listed("Group") == ["ALONE.MOV"] and browser.albums()["Group"]["photos"] == 1
+      browser.post(f"/api/jobs/{pending['id']}/cancel")
+      assert listed("Group") == ["ALONE.MOV", "RAW_1.DNG", "WALK.jpg"]
+      pending = job("delete", ["WALK.jpg"])
+      browser.post(f"/api/jobs/{pending['id']}/now")
+      browser.wait(pending)
+      assert there("Group") == ["ALONE.MOV", *RAW]
+      # One file of a group alone; the others stay, and one of them shows them.
+      pending = job("delete", ["RAW_1.DNG"], alone=True)
+      browser.post(f"/api/jobs/{pending['id']}/now")
+      browser.wait(pending)
+      assert there("Group") == ["ALONE.MOV", "RAW_1.JPG"] and listed("Group") == ["ALONE.MOV", "RAW_1.JPG"]
+      """)
+  }
+
+  @Test func whatIsSaidOfAPhotoIsSaidOfItsFilmAndItsName() throws {
+    try onADay(
+      """
+      def value(name, attribute):
+          try: return os.getxattr(f"{point}/Group/Photo/{name}", "user.albumfs." + attribute).decode()
+          except OSError: return None
+      live = ids("Group", "LIVE_1.JPG")
+      assert browser.post("/api/favourites", {"ids": live + ids("Group", "WALK.jpg"), "on": True}) == {"count": 2}
+      assert [value(name, "favourite") for name in LIVE + EDITED] == ["1", "1", None, "1", "1"]
+      browser.post("/api/photo/" + live[0], {"caption": "At the lake", "rating": 5, "taken": "2019-06-05T12:33:10"})
+      assert [value("LIVE_1.MOV", name) for name in ("caption", "rating", "taken")] == [
+          "At the lake", "5", "2019-06-05T12:33:10"]
+      browser.post("/api/favourites", {"ids": live, "on": False})
+      assert [value(name, "favourite") for name in LIVE] == [None] * 3
+      # A new name is one for all of them, or for none.
+      assert browser.post("/api/photo/" + live[0], {"name": "lake.JPG"})["name"] == "lake.JPG"
+      assert {"lake.JPG", "lake.MOV", "lake.JPG.xmp"} <= set(there("Group")) and "LIVE_1.MOV" not in there("Group")
+      put("Group", "sea.MOV")
+      refused(409, "exists", browser.post, "/api/photo/" + live[0], {"name": "sea.JPG"})
+      assert {"lake.JPG", "lake.MOV", "lake.JPG.xmp", "sea.MOV"} <= set(there("Group"))
+      """)
+  }
+
+  @Test func whatWentTogetherComesBackTogether() throws {
+    try onADay(
+      """
+      pending = browser.post("/api/jobs", {"kind": "delete", "ids": ids("Group", "LIVE_1.JPG", "RAW_1.DNG")})["job"]
+      browser.post(f"/api/jobs/{pending['id']}/now")
+      browser.wait(pending)
+      os.remove(point + "/Group/Photo/WALK-edited.jpg")
+      files = {file["path"][-1]: file for file in browser.get("/api/deleted")["files"]}
+      assert sorted(files) == ["LIVE_1.JPG", "RAW_1.DNG", "WALK-edited.jpg"], files
+      assert [len(files[name]["ids"]) for name in sorted(files)] == [3, 2, 1]
+      assert files["RAW_1.DNG"]["size"] > os.path.getsize(W + "/picture.jpg")
+      assert browser.post("/api/deleted/restore", {"ids": files["LIVE_1.JPG"]["ids"]}) == {"count": 3, "renamed": 0}
+      assert set(LIVE) <= set(there("Group"))
+      eventually(lambda: listed("Group") == ["ALONE.MOV", "LIVE_1.JPG", "WALK.jpg"])
+      """)
+  }
+
+  /// Phones with Android put the film into the photo.
+  @Test func theFilmOfALiveOrMotionPhotoPlays() throws {
+    let film = ExifSamples.film(stated: "2024-07-04T01:34:56+1300")
+    let xmp = ExifSamples.xmp("GCamera:MicroVideoOffset=\"\(film.count)\"")
+    try GalleryStore.use { mounted in
+      try mounted.write(Data(ExifSamples.jpeg(xmp: xmp) + film), "motion.jpg")
+      try mounted.write(Data(film), "film.mp4")
+      try GalleryStore.python(
+        mounted,
+        """
+        import shutil
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            photo = next(iter(server.own_mounts)) + "/Empty/Photo/"
+            for source, name in (("motion.jpg", "PXL_20230501_120000.MP.jpg"), ("motion.jpg", "20230501_120000.jpg"),
+                                 ("picture.jpg", "A.JPG"), ("film.mp4", "A.MP4"), ("picture.jpg", "B.JPG")):
+                shutil.copy(f"{W}/{source}", photo + name)
+            film = open(W + "/film.mp4", "rb").read()
+            eventually(lambda: browser.albums()["Empty"]["photos"] == 4)
+            eventually(lambda: browser.photo(browser.albums()["Empty"], "PXL_20230501_120000.MP.jpg")["group"] == 2)
+            ids = {photo["name"]: photo["id"] for photo in browser.photos(browser.albums()["Empty"])}
+            for name, isLive in ((name, name != "B.JPG") for name in ids):
+                about = browser.get("/api/photo/" + ids[name])
+                assert about["live"] == isLive, (name, about)
+                # A browser's <video> element sends no header of the page.
+                if not isLive: refused(404, "unknown", browser.get, "/api/live/" + ids[name])
+                else:
+                    status, headers, content = browser.send("GET", "/api/live/" + ids[name], drop=("X-Albumfs",))
+                    assert (status, headers["content-type"], content) == (200, "video/mp4", film), (name, status, headers)
+                    status, headers, content = browser.send(
+                        "GET", "/api/live/" + ids[name], headers={"Range": "bytes=4-11"})
+                    assert (status, content) == (206, film[4:12]) and headers["content-range"] == f"bytes 4-11/{len(film)}"
+            found = browser.get("/api/photos?search=type:live")["name"]
+            assert sorted(found) == ["A.JPG", "PXL_20230501_120000.MP.jpg"], found
+        """)
+    }
+  }
+
+  /// Cameras count anew: a film may have the number of a photo that it has nothing to do with.
+  @Test func aFilmOfAnotherMomentStaysWhenThePhotoOfItsNameGoes() throws {
+    let own = "8E3A1B0C-55D2-4C1F-9A77-0123456789AB"
+    let other = "11111111-55D2-4C1F-9A77-0123456789AB"
+    try GalleryStore.use { mounted in
+      try mounted.write(Data(ExifSamples.livePhoto(identifier: own)), "live.jpg")
+      for (name, identifier) in [("own", own), ("other", other)] {
+        let film = ExifSamples.liveFilm(identifier: identifier, created: 3_661_000_000)
+        try mounted.write(Data(film), name + ".mov")
+      }
+      try GalleryStore.python(
+        mounted,
+        """
+        import shutil
+        with Server(S, delays="undo=600") as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            photo = point + "/Empty/Photo/"
+            for source, name in (("live.jpg", "A.JPG"), ("own.mov", "A.MOV"), ("live.jpg", "B.JPG"), ("other.mov", "B.MOV")):
+                shutil.copy(f"{W}/{source}", photo + name)
+            def listed(): return [photo["name"] for photo in browser.photos(browser.albums()["Empty"])]
+            eventually(lambda: listed() == ["A.JPG", "B.JPG", "B.MOV"])
+            assert browser.albums()["Empty"]["photos"] == 3
+            # Also where a person is faster than the server, which has not looked into the files yet.
+            for source, name in (("live.jpg", "C.JPG"), ("other.mov", "C.MOV")): shutil.copy(f"{W}/{source}", photo + name)
+            eventually(lambda: "C.JPG" in listed())
+            ids = [browser.photo(browser.albums()["Empty"], name)["id"] for name in ("A.JPG", "B.JPG", "C.JPG")]
+            job = browser.post("/api/jobs", {"kind": "delete", "ids": ids})["job"]
+            browser.post(f"/api/jobs/{job['id']}/now")
+            browser.wait(job)
+            assert sorted(os.listdir(photo)) == ["B.MOV", "C.MOV"], os.listdir(photo)
+        """)
+    }
+  }
+}
