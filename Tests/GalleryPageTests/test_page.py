@@ -1023,6 +1023,27 @@ def what_belongs_together_is_one_tile_whose_files_are_reached_one_by_one(person)
     person.tiles(4)
 
 
+@test(mock=True)
+def photos_are_seen_by_the_towns_where_they_were_taken(person):
+    page = person.page
+    person.enter()
+    person.press(".to-places")
+    expect(page.locator(".top-bar")).to_contain_text("2 places")
+    expect(page.locator(".card-name")).to_have_text(["Paris, France", "Oslo, Norway"])
+    page.wait_for_function("() => document.querySelectorAll('.card .cover-image img').length === 2")
+    person.keep("places")
+    page.locator(".card").last.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Oslo, Norway")
+    page.wait_for_selector(".tile")
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Places")
+    person.context.clear_cookies()
+    person.enter("empty")
+    person.press(".to-places")
+    expect(page.locator(".empty h2")).to_have_text("No places")
+
+
 @test(PHONE, mock=True)
 def a_phone_shows_what_belongs_together_in_german(person):
     page = person.page

@@ -114,6 +114,9 @@ static const unsigned char photos_css[] = {
 static const unsigned char pictures_js[] = {
 #embed "../../Gallery/Pages/pictures.js"
 };
+static const unsigned char places_view_js[] = {
+#embed "../../Gallery/Pages/places-view.js"
+};
 static const unsigned char reception_js[] = {
 #embed "../../Gallery/Pages/reception.js"
 };
@@ -231,6 +234,7 @@ static const struct {
     {"photos-view.js", photos_view_js, sizeof photos_view_js},
     {"photos.css", photos_css, sizeof photos_css},
     {"pictures.js", pictures_js, sizeof pictures_js},
+    {"places-view.js", places_view_js, sizeof places_view_js},
     {"reception.js", reception_js, sizeof reception_js},
     {"retry.js", retry_js, sizeof retry_js},
     {"scrubber.js", scrubber_js, sizeof scrubber_js},

@@ -164,8 +164,14 @@ final class AlbumContent: Sendable {
     let details = details[place]
     let photo = SearchQuery.Photo(
       text: text, album: album, clockSeconds: details.taken ?? modified[place], kinds: kinds,
-      rating: details.rating, place: details.place)
+      rating: details.rating, place: town(place))
     return query.finds(photo)
+  }
+
+  /// The number of the town near which the photo was taken, or else one of the files that belong to it.
+  func town(_ place: Int) -> UInt16 {
+    guard let members = groups.group(of: place)?.members else { return details[place].place }
+    return members.lazy.map { self.details[$0.place].place }.first { $0 > 0 } ?? 0
   }
 
   /// True if a person marked the photo, or one of the files that belong to it.

@@ -12,7 +12,8 @@ import { ratioOf } from "./layout.js";
 /** @typedef {"name" | "oldest" | "newest" | "added"} Sort */
 /**
  * Which photos a view shows.
- * @typedef {{view: "all" | "recent" | "date"} | {album: string, sort?: Sort} | {search: string}} Query
+ * @typedef {{view: "all" | "recent" | "date"} | {album: string, sort?: Sort} | {search: string} |
+ *   {place: string}} Query
  */
 /**
  * One photo of a listing.
@@ -208,6 +209,7 @@ export class Listing {
 /** @param {Query} query */
 function pathOf(query) {
   if ("search" in query) return `/api/photos?search=${encodeURIComponent(query.search)}`;
+  if ("place" in query) return `/api/photos?place=${query.place}`;
   return "album" in query ? `/api/photos?album=${query.album}&sort=${query.sort ?? "name"}` : `/api/photos?view=${query.view}`;
 }
 

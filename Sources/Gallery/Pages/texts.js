@@ -66,6 +66,11 @@ export const table = define({
   nothingDeleted: ["Nothing was deleted", "Nichts gelöscht"],
   fileCount: [["{n} file", "{n} files"], ["{n} Datei", "{n} Dateien"]],
   daysLeft: [["{n} day left", "{n} days left"], ["noch {n} Tag", "noch {n} Tage"]],
+  places: ["Places", "Orte"],
+  placeCount: [["{n} place", "{n} places"], ["{n} Ort", "{n} Orte"]],
+  noPlaces: ["No places", "Keine Orte"],
+  noPlacesText: ["Photos and videos that state where they were taken appear here by their nearest town.",
+    "Fotos und Videos, die sagen, wo sie aufgenommen wurden, erscheinen hier nach der nächsten Stadt."],
   duplicates: ["Duplicates", "Doppelte"],
   duplicatesText: ["Photos that you have more than once, in all albums. Selected are only copies without which nothing is "
     + "lost: one with the same content stays. What you delete can come back from “Recently deleted”.",

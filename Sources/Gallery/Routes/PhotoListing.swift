@@ -9,6 +9,8 @@ enum PhotoView {
   case album(SpaceIndex.Album, Order)
   case all, recent, date
   case found(SearchQuery, text: String)
+  /// What was taken near a town, by its number.
+  case place(UInt16)
 
   /// The order of an album: by name, by date with the oldest or the newest first, or with those first whose
   /// files are newest.
@@ -29,6 +31,11 @@ enum PhotoView {
     }
     if let text = GalleryRoutes.query("search", request) {
       self = .found(SearchQuery(text, towns: Places.table), text: text)
+      return
+    }
+    if let text = GalleryRoutes.query("place", request) {
+      guard let town = UInt16(text), town > 0 else { throw GalleryError(.invalid) }
+      self = .place(town)
       return
     }
     switch GalleryRoutes.query("view", request) {
@@ -62,6 +69,7 @@ extension PhotoView {
     case .recent: "recent"
     case .date: "date"
     case .found(_, let text): "search \(text)"
+    case .place(let town): "place \(town)"
     }
   }
 }
@@ -98,6 +106,7 @@ struct PhotoListing: Sendable {
         if case .found(let query, _) = view, !content.isFound(row, by: query, album: words.span) {
           return
         }
+        if case .place(let town) = view, content.town(row) != town { return }
         if content.kinds[row] == .video { videos += 1 }
         if content.kinds[row] == .other { others += 1 }
         let key = PhotoListing.key(content, row, view)
@@ -107,7 +116,7 @@ struct PhotoListing: Sendable {
     // Those of one time stay in the order of their names.
     switch view {
     case .album(_, .oldest): places.sort { ($0.key, $0.row) < ($1.key, $1.row) }
-    case .recent, .date, .found, .album(_, .newest), .album(_, .added):
+    case .recent, .date, .found, .place, .album(_, .newest), .album(_, .added):
       places.sort { ($1.key, $0.album, $0.row) < ($0.key, $1.album, $1.row) }
     case .album(_, .name), .all: break
     }
@@ -116,7 +125,7 @@ struct PhotoListing: Sendable {
   private static func key(_ content: AlbumContent, _ row: Int, _ view: PhotoView) -> Int64 {
     switch view {
     case .recent, .album(_, .added): content.modified[row]
-    case .date, .found, .album(_, .oldest), .album(_, .newest):
+    case .date, .found, .place, .album(_, .oldest), .album(_, .newest):
       content.details[row].taken ?? content.modified[row]
     case .album(_, .name), .all: 0
     }

@@ -98,7 +98,7 @@ extension GalleryRoutes {
 
   /// What the photo says of its camera; nothing where it cannot be read.
   private func camera(of photo: SpaceIndex.Photo, _ session: Session) -> CameraFacts {
-    guard photo.row.kind == .photo, let folder = try? session.space.mount.folder(photo.folder),
+    guard photo.row.kind != .other, let folder = try? session.space.mount.folder(photo.folder),
       let file = try? folder.open(photo.row.name), file.entry.file.inode == photo.row.inode
     else { return CameraFacts() }
     return CameraFacts.find(size: file.entry.size) { try? file.bytes($0, at: $1) }
