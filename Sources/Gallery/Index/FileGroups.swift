@@ -15,35 +15,35 @@ struct FileGroups: Sendable, Equatable {
   }
 
   struct Member: Sendable, Equatable {
-    let place: Int
-    let name: MemberName
+    private let number: UInt32
     let part: GroupPart
+
+    var place: Int { Int(number) }
+
+    init(place: Int, part: GroupPart) { (number, self.part) = (UInt32(place), part) }
   }
 
   /// The place of the file that leads each file's group.
   private let leaders: [UInt32]
   /// The groups of several files by the place of their leader.
   private let several: [UInt32: Group]
-  /// How many groups there are.
-  let count: Int
-
   /// - Parameter tie: what ties the film at a place to its photo; `unread` and `none` tie it by the name
   ///   alone.
   init(_ names: [FileName], isDirect: [Bool], tie: (Int) -> LiveTie) {
-    var leaders = [UInt32](repeating: 0, count: names.count)
+    var leaders = names.indices.map { UInt32($0) }
     var several: [UInt32: Group] = [:]
-    var count = 0
     for folder in [false, true] {
       let places = names.indices.filter { isDirect[$0] == folder }
-      let groups = PhotoGrouping.groups(of: places.map { names[$0] }) { tie(places[$0]).identifier }
-      count += groups.count
+      let groups = PhotoGrouping.several(of: places.map { names[$0] }) {
+        tie(places[$0]).identifier
+      }
       for group in groups {
         let first = UInt32(places[group.members[0].place])
         for member in group.members { leaders[places[member.place]] = first }
-        if group.members.count > 1 { several[first] = Group(group, places) }
+        several[first] = Group(group, places)
       }
     }
-    (self.leaders, self.several, self.count) = (leaders, several, count)
+    (self.leaders, self.several) = (leaders, several)
   }
 
   /// The place of the file that leads the group of a file: the photo itself, if nothing belongs to it.
@@ -70,9 +70,7 @@ struct FileGroups: Sendable, Equatable {
 
 extension FileGroups.Group {
   fileprivate init(_ group: PhotoGroup, _ places: [Int]) {
-    members = group.members.map {
-      FileGroups.Member(place: places[$0.place], name: $0.name, part: $0.part)
-    }
+    members = group.members.map { FileGroups.Member(place: places[$0.place], part: $0.part) }
     (isLive, isRawAndPicture, isEdited) = (group.isLive, group.isRawAndPicture, group.isEdited)
   }
 }

@@ -46,35 +46,21 @@ struct PhotoFiles: Sendable {
       files = PhotoFiles(alone: photo).files
       return
     }
-    var members = group.members
     let untied = Set(content.untied(of: group))
+    var ties = group.members.map { content.tie($0.place) }
     if !untied.isEmpty, let opened = try? mount.folder(photo.folder) {
-      let ties = members.map { member in
-        untied.contains(member.place)
-          ? LiveTie.read(of: content.name(member.place), in: opened)
-          : content.tie(member.place)
+      for (number, member) in group.members.enumerated() where untied.contains(member.place) {
+        ties[number] = LiveTie.read(of: content.name(member.place), in: opened)
       }
-      members = FileGroups.members(of: group, place, content) { ties[$0] }
     }
-    files = members.map { PhotoFile(row: content.row($0.place), name: $0.name, part: $0.part) }
-      .filter { !hidden.contains($0.row.inode) }
-  }
-}
-
-extension FileGroups {
-  /// The members of a part of a group: those that still belong to a file when their ties are known.
-  ///
-  /// - Parameter tie: that of a member by its number in the group.
-  static func members(
-    of group: Group, _ place: Int, _ content: AlbumContent, tie: (Int) -> LiveTie
-  ) -> [Member] {
-    let parts = PhotoGrouping.groups(of: group.members.map { content.name($0.place) }) {
-      tie($0).identifier
-    }
+    // Those that still belong to the file when all ties are known.
+    let names = group.members.map { content.name($0.place) }
+    let parts = PhotoGrouping.groups(of: names) { ties[$0].identifier }
     let own = parts.first { $0.members.contains { group.members[$0.place].place == place } }
-    return (own?.members ?? []).map {
-      Member(place: group.members[$0.place].place, name: $0.name, part: $0.part)
-    }
+    files = (own?.members ?? []).map { member in
+      let row = content.row(group.members[member.place].place)
+      return PhotoFile(row: row, name: member.name, part: member.part)
+    }.filter { !hidden.contains($0.row.inode) }
   }
 }
 
