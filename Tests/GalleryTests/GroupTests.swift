@@ -59,6 +59,14 @@ import Testing
       assert [(file["name"], file["part"]) for file in files] == [
           ("LIVE_1.JPG", "photo"), ("LIVE_1.MOV", "film"), ("LIVE_1.JPG.xmp", "sidecar")], files
       assert browser.get("/api/original/" + files[1]["id"]) == b"content of LIVE_1.MOV"
+      # A raw picture that nothing decodes is shown by its JPEG.
+      raw = eventually(lambda: next((photo for photo in browser.photos(browser.albums()["Group"])
+                                     if photo["name"] == "RAW_1.DNG" and photo["thumb"] > 0), None))
+      jpeg = browser.get("/api/photo/" + raw["id"])["files"][1]["id"]
+      for path in ("/api/thumb/", "/api/preview/"):
+          end = "?edge=256" if "preview" in path else ""
+          assert browser.get(path + raw["id"] + end) == browser.get(path + jpeg + end)
+      assert browser.get("/api/thumbs?ids=" + raw["id"])[4:] == browser.get("/api/thumb/" + jpeg)
       alone = browser.get("/api/photo/" + ids("Group", "ALONE.MOV")[0])["files"]
       assert [file["name"] for file in alone] == ["ALONE.MOV"]
       """)

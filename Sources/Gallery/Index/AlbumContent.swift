@@ -168,6 +168,14 @@ final class AlbumContent: Sendable {
     return query.finds(photo)
   }
 
+  /// The file whose thumbnail shows a photo: itself, or a picture that belongs to it where it has no
+  /// thumbnail, as a raw picture that nothing decodes.
+  func face(_ place: Int) -> Int {
+    if thumbnails[place] != 0 || kinds[place] != .photo { return place }
+    let pictures = groups.group(of: place)?.members.filter { kinds[$0.place] == .photo } ?? []
+    return pictures.first { thumbnails[$0.place] != 0 }?.place ?? place
+  }
+
   /// The number of the town near which the photo was taken, or else one of the files that belong to it.
   func town(_ place: Int) -> UInt16 {
     guard let members = groups.group(of: place)?.members else { return details[place].place }

@@ -18,6 +18,13 @@ final class SpaceIndex: Sendable {
     var row: PhotoRow
     /// The directory that it lies in.
     var folder: [FileName] { album.found.path + (row.isDirect ? [] : [.photo]) }
+    /// The photo whose thumbnail shows it.
+    var face: Photo {
+      let content = album.found.content
+      guard let place = content.place(of: row.inode) else { return self }
+      let face = content.face(place)
+      return face == place ? self : Photo(album: album, row: content.row(face))
+    }
     /// All files that belong to it by what the index knows, itself too, the one that leads first.
     var group: [UInt64] {
       let content = album.found.content

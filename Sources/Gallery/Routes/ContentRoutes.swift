@@ -17,7 +17,7 @@ extension GalleryRoutes {
     router.get("/api/thumb/:id") { request, context in
       let session = try sessions.session(request)
       let photo = try session.photo(try Self.parameter("id", context))
-      return try await files.run { try thumbnail(of: photo, session) }
+      return try await files.run { try thumbnail(of: photo.face, session) }
     }
     router.get("/api/thumbs") { request, _ in
       let session = try sessions.session(request)
@@ -80,7 +80,7 @@ extension GalleryRoutes {
     var folder: Folder?
     var album: UInt64?
     for id in ids {
-      let photo = try? session.photo(id)
+      let photo = try? session.photo(id).face
       if let photo, photo.album.found.inode != album {
         folder = try? session.space.mount.folder(photo.album.found.path + [.thumb])
         album = photo.album.found.inode
@@ -115,11 +115,24 @@ extension GalleryRoutes {
   private func preview(of photo: SpaceIndex.Photo, _ edge: Int, _ session: Session) throws
     -> Response
   {
-    let bytes = try session.space.mount.preview(photo.row.name, in: photo.folder, edge: edge)
+    let bytes = try preview(of: photo, or: photo.face, edge, session.space.mount)
     guard let type = ImageKind.browserType(of: bytes) else { throw GalleryError(.failed) }
     return Response(
       status: .ok, headers: [.contentType: type],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  /// The preview of the photo that shows another one where nothing decodes that.
+  private func preview(
+    of photo: SpaceIndex.Photo, or face: SpaceIndex.Photo, _ edge: Int, _ mount: MountedSpace
+  ) throws -> [UInt8] {
+    do {
+      return try mount.preview(photo.row.name, in: photo.folder, edge: edge)
+    } catch {
+      let isUnknown = GalleryError(any: error).code == .unknown
+      if !isUnknown || face.row.inode == photo.row.inode { throw error }
+      return try mount.preview(face.row.name, in: face.folder, edge: edge)
+    }
   }
 
   // MARK: Originals

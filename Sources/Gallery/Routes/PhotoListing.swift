@@ -142,8 +142,12 @@ struct PhotoListing: Sendable {
       column("id", places, &text) { $0.value(id($1.inodes[$2])) }
       column("name", places, &text) { $0.value($1.name($2).text) }
       column("kind", places, &text) { $0.value($1.kinds[$2].name) }
-      column("width", places, &text) { $0.value(Int64($1.details[$2].width)) }
-      column("height", places, &text) { $0.value(Int64($1.details[$2].height)) }
+      column("width", places, &text) {
+        $0.value(Int64($1.details[PhotoListing.sized($1, $2)].width))
+      }
+      column("height", places, &text) {
+        $0.value(Int64($1.details[PhotoListing.sized($1, $2)].height))
+      }
       column("taken", places, &text) { $0.value($1.details[$2].taken) }
       column("modified", places, &text) { $0.value($1.modified[$2]) }
       column("size", places, &text) { $0.value($1.sizes[$2]) }
@@ -185,8 +189,14 @@ struct PhotoListing: Sendable {
   /// A photo without a thumbnail that has not changed for so long waits for none: its decoding failed.
   private static let patience = Duration.seconds(86_400)
 
+  /// The file whose size is that of the tile.
+  private static func sized(_ content: AlbumContent, _ row: Int) -> Int {
+    content.details[row].width > 0 ? row : content.face(row)
+  }
+
   /// A new thumbnail is a new inode.
-  static func thumb(_ content: AlbumContent, _ row: Int) -> Int64 {
+  static func thumb(_ content: AlbumContent, _ place: Int) -> Int64 {
+    let row = content.face(place)
     if content.thumbnails[row] != 0 { return Int64(content.thumbnails[row] & 0xF_FFFF_FFFF_FFFF) }
     let isWaiting =
       content.kinds[row] == .photo && !content.details[row].isHopeless
