@@ -3,6 +3,7 @@
 /// Google and Samsung state its length in XMP; a HEIC may have it in a box `mpvd`; older phones of Samsung
 /// name it in a directory at the end of the file. Never trusts the file: the film must begin as one.
 package enum MotionPhoto {
+  private static let packetCount = 8
   private static let packetLimit: Int64 = 256 << 10
   private static let entryLimit = 64
 
@@ -40,7 +41,7 @@ package enum MotionPhoto {
   private static func lengths(
     _ head: [UInt8], size: Int64, _ read: CaptureDate.Read
   ) -> [Int64] {
-    MetadataBlocks.find(head, size: size, read).xmp.flatMap { block -> [Int64] in
+    MetadataBlocks.find(head, size: size, read).xmp.prefix(packetCount).flatMap { block -> [Int64] in
       let count = min(Int64(block.count), packetLimit)
       guard let packet = read(Int(count), block.lowerBound) else { return [] }
       let names = ["MicroVideoOffset", "Item:Length"]

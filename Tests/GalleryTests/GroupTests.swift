@@ -110,12 +110,26 @@ import Testing
       """)
   }
 
-  @Test func whatIsSaidOfAPhotoIsSaidOfItsFilmAndItsName() throws {
+  @Test func notesNamesAndTheReturnOfAPhotoAreThoseOfItsFilesToo() throws {
     try onADay(
       """
       def value(name, attribute):
           try: return os.getxattr(f"{point}/Group/Photo/{name}", "user.albumfs." + attribute).decode()
           except OSError: return None
+      # What went together comes back together.
+      pending = browser.post("/api/jobs", {"kind": "delete", "ids": ids("Group", "LIVE_1.JPG", "RAW_1.DNG")})["job"]
+      browser.post(f"/api/jobs/{pending['id']}/now")
+      browser.wait(pending)
+      os.remove(point + "/Group/Photo/WALK-edited.jpg")
+      files = {file["path"][-1]: file for file in browser.get("/api/deleted")["files"]}
+      assert sorted(files) == ["LIVE_1.JPG", "RAW_1.DNG", "WALK-edited.jpg"], files
+      assert [len(files[name]["ids"]) for name in sorted(files)] == [3, 2, 1]
+      assert files["RAW_1.DNG"]["size"] > os.path.getsize(W + "/picture.jpg")
+      again = files["LIVE_1.JPG"]["ids"] + files["WALK-edited.jpg"]["ids"]
+      assert browser.post("/api/deleted/restore", {"ids": again}) == {"count": 4, "renamed": 0}
+      assert set(LIVE + EDITED) <= set(there("Group"))
+      def signs(): return {photo["name"]: photo["group"] for photo in browser.photos(browser.albums()["Group"])}
+      eventually(lambda: signs() == {"ALONE.MOV": 0, "LIVE_1.JPG": 3, "WALK.jpg": 9})
       live = ids("Group", "LIVE_1.JPG")
       assert browser.post("/api/favourites", {"ids": live + ids("Group", "WALK.jpg"), "on": True}) == {"count": 2}
       assert [value(name, "favourite") for name in LIVE + EDITED] == ["1", "1", None, "1", "1"]
@@ -133,66 +147,16 @@ import Testing
       """)
   }
 
-  @Test func whatWentTogetherComesBackTogether() throws {
-    try onADay(
-      """
-      pending = browser.post("/api/jobs", {"kind": "delete", "ids": ids("Group", "LIVE_1.JPG", "RAW_1.DNG")})["job"]
-      browser.post(f"/api/jobs/{pending['id']}/now")
-      browser.wait(pending)
-      os.remove(point + "/Group/Photo/WALK-edited.jpg")
-      files = {file["path"][-1]: file for file in browser.get("/api/deleted")["files"]}
-      assert sorted(files) == ["LIVE_1.JPG", "RAW_1.DNG", "WALK-edited.jpg"], files
-      assert [len(files[name]["ids"]) for name in sorted(files)] == [3, 2, 1]
-      assert files["RAW_1.DNG"]["size"] > os.path.getsize(W + "/picture.jpg")
-      assert browser.post("/api/deleted/restore", {"ids": files["LIVE_1.JPG"]["ids"]}) == {"count": 3, "renamed": 0}
-      assert set(LIVE) <= set(there("Group"))
-      eventually(lambda: listed("Group") == ["ALONE.MOV", "LIVE_1.JPG", "WALK.jpg"])
-      """)
-  }
-
-  /// Phones with Android put the film into the photo.
-  @Test func theFilmOfALiveOrMotionPhotoPlays() throws {
+  /// Phones with Android put the film into the photo. Cameras count anew: a film may have the number of a photo
+  /// that it has nothing to do with, and stays when that photo goes.
+  @Test func theFilmOfTheMomentPlaysAndOneOfAnotherMomentStands() throws {
+    let own = "8E3A1B0C-55D2-4C1F-9A77-0123456789AB"
+    let other = "11111111-55D2-4C1F-9A77-0123456789AB"
     let film = ExifSamples.film(stated: "2024-07-04T01:34:56+1300")
     let xmp = ExifSamples.xmp("GCamera:MicroVideoOffset=\"\(film.count)\"")
     try GalleryStore.use { mounted in
       try mounted.write(Data(ExifSamples.jpeg(xmp: xmp) + film), "motion.jpg")
       try mounted.write(Data(film), "film.mp4")
-      try GalleryStore.python(
-        mounted,
-        """
-        import shutil
-        with Server(S) as server:
-            browser = Browser(server, PASSWORD)
-            photo = next(iter(server.own_mounts)) + "/Empty/Photo/"
-            for source, name in (("motion.jpg", "PXL_20230501_120000.MP.jpg"), ("motion.jpg", "20230501_120000.jpg"),
-                                 ("picture.jpg", "A.JPG"), ("film.mp4", "A.MP4"), ("picture.jpg", "B.JPG")):
-                shutil.copy(f"{W}/{source}", photo + name)
-            film = open(W + "/film.mp4", "rb").read()
-            eventually(lambda: browser.albums()["Empty"]["photos"] == 4)
-            eventually(lambda: browser.photo(browser.albums()["Empty"], "PXL_20230501_120000.MP.jpg")["group"] == 2)
-            ids = {photo["name"]: photo["id"] for photo in browser.photos(browser.albums()["Empty"])}
-            for name, isLive in ((name, name != "B.JPG") for name in ids):
-                about = browser.get("/api/photo/" + ids[name])
-                assert about["live"] == isLive, (name, about)
-                # A browser's <video> element sends no header of the page.
-                if not isLive: refused(404, "unknown", browser.get, "/api/live/" + ids[name])
-                else:
-                    status, headers, content = browser.send("GET", "/api/live/" + ids[name], drop=("X-Albumfs",))
-                    assert (status, headers["content-type"], content) == (200, "video/mp4", film), (name, status, headers)
-                    status, headers, content = browser.send(
-                        "GET", "/api/live/" + ids[name], headers={"Range": "bytes=4-11"})
-                    assert (status, content) == (206, film[4:12]) and headers["content-range"] == f"bytes 4-11/{len(film)}"
-            found = browser.get("/api/photos?search=type:live")["name"]
-            assert sorted(found) == ["A.JPG", "PXL_20230501_120000.MP.jpg"], found
-        """)
-    }
-  }
-
-  /// Cameras count anew: a film may have the number of a photo that it has nothing to do with.
-  @Test func aFilmOfAnotherMomentStaysWhenThePhotoOfItsNameGoes() throws {
-    let own = "8E3A1B0C-55D2-4C1F-9A77-0123456789AB"
-    let other = "11111111-55D2-4C1F-9A77-0123456789AB"
-    try GalleryStore.use { mounted in
       try mounted.write(Data(ExifSamples.livePhoto(identifier: own)), "live.jpg")
       for (name, identifier) in [("own", own), ("other", other)] {
         let film = ExifSamples.liveFilm(identifier: identifier, created: 3_661_000_000)
@@ -205,20 +169,39 @@ import Testing
         with Server(S, delays="undo=600") as server:
             browser = Browser(server, PASSWORD)
             point = next(iter(server.own_mounts))
-            photo = point + "/Empty/Photo/"
-            for source, name in (("live.jpg", "A.JPG"), ("own.mov", "A.MOV"), ("live.jpg", "B.JPG"), ("other.mov", "B.MOV")):
-                shutil.copy(f"{W}/{source}", photo + name)
-            def listed(): return [photo["name"] for photo in browser.photos(browser.albums()["Empty"])]
-            eventually(lambda: listed() == ["A.JPG", "B.JPG", "B.MOV"])
-            assert browser.albums()["Empty"]["photos"] == 3
+            def put(album, *files):
+                for source, name in files: shutil.copy(f"{W}/{source}", f"{point}/{album}/Photo/{name}")
+            def photos(album): return {photo["name"]: photo for photo in browser.photos(browser.albums()[album])}
+            put("Empty", ("motion.jpg", "PXL_20230501_120000.MP.jpg"), ("motion.jpg", "20230501_120000.jpg"),
+                ("picture.jpg", "A.JPG"), ("film.mp4", "A.MP4"), ("picture.jpg", "B.JPG"))
+            os.mkdir(point + "/Other")
+            put("Other", ("live.jpg", "A.JPG"), ("own.mov", "A.MOV"), ("live.jpg", "B.JPG"), ("other.mov", "B.MOV"))
+            film = open(W + "/film.mp4", "rb").read()
+            eventually(lambda: photos("Empty").get("PXL_20230501_120000.MP.jpg", {}).get("group") == 2)
+            assert sorted(photos("Empty")) == ["20230501_120000.jpg", "A.JPG", "B.JPG", "PXL_20230501_120000.MP.jpg"]
+            for name, photo in photos("Empty").items():
+                isLive, path = name != "B.JPG", "/api/live/" + photo["id"]
+                assert browser.get("/api/photo/" + photo["id"])["live"] == isLive, name
+                # A browser's <video> element sends no header of the page.
+                if not isLive: refused(404, "unknown", browser.get, path)
+                else:
+                    status, headers, content = browser.send("GET", path, drop=("X-Albumfs",))
+                    assert (status, headers["content-type"], content) == (200, "video/mp4", film), (name, status, headers)
+                    status, headers, content = browser.send("GET", path, headers={"Range": "bytes=4-11"})
+                    assert (status, content) == (206, film[4:12]) and headers["content-range"] == f"bytes 4-11/{len(film)}"
+            found = browser.get("/api/photos?search=type:live%20album:empty")["name"]
+            assert sorted(found) == ["A.JPG", "PXL_20230501_120000.MP.jpg"], found
+            eventually(lambda: sorted(photos("Other")) == ["A.JPG", "B.JPG", "B.MOV"])
+            assert browser.albums()["Other"]["photos"] == 3
             # Also where a person is faster than the server, which has not looked into the files yet.
-            for source, name in (("live.jpg", "C.JPG"), ("other.mov", "C.MOV")): shutil.copy(f"{W}/{source}", photo + name)
-            eventually(lambda: "C.JPG" in listed())
-            ids = [browser.photo(browser.albums()["Empty"], name)["id"] for name in ("A.JPG", "B.JPG", "C.JPG")]
+            put("Other", ("live.jpg", "C.JPG"), ("other.mov", "C.MOV"))
+            eventually(lambda: "C.JPG" in photos("Other"))
+            ids = [photos("Other")[name]["id"] for name in ("A.JPG", "B.JPG", "C.JPG")]
             job = browser.post("/api/jobs", {"kind": "delete", "ids": ids})["job"]
             browser.post(f"/api/jobs/{job['id']}/now")
             browser.wait(job)
-            assert sorted(os.listdir(photo)) == ["B.MOV", "C.MOV"], os.listdir(photo)
+            there = sorted(os.listdir(point + "/Other/Photo"))
+            assert there == ["B.MOV", "C.MOV"], there
         """)
     }
   }
