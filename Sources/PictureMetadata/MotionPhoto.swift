@@ -41,7 +41,8 @@ package enum MotionPhoto {
   private static func lengths(
     _ head: [UInt8], size: Int64, _ read: CaptureDate.Read
   ) -> [Int64] {
-    MetadataBlocks.find(head, size: size, read).xmp.prefix(packetCount).flatMap { block -> [Int64] in
+    MetadataBlocks.find(head, size: size, read).xmp.prefix(packetCount).flatMap {
+      block -> [Int64] in
       let count = min(Int64(block.count), packetLimit)
       guard let packet = read(Int(count), block.lowerBound) else { return [] }
       let names = ["MicroVideoOffset", "Item:Length"]
