@@ -263,7 +263,7 @@ let package = Package(
       "Gallery",
       [
         "AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
-        "PictureMetadata", "PhotoSearch", "PhotoDuplicates",
+        "PictureMetadata", "PhotoGroups", "PhotoSearch", "PhotoDuplicates",
         "CQRencode", "CArchive", "CCrypto", "CGalleryPages", hummingbird, hummingbirdCore, nio,
         nioPosix, nioHTTP1, nioTLS, nioSSL,
         nioHTTP2,

@@ -27,10 +27,13 @@ package struct PhotoUnit: Sendable {
   package var leader: UnitFile { files[0] }
 
   /// Returns the photos and films among the files of one folder. Empty files are none.
+  ///
+  /// - Parameter identifier: what ties the film at a place of `files` to its photo.
   package static func units(
-    of files: [UnitFile], folder: Int, album: [FileName], facts: (FileName) -> KnownFacts
+    of files: [UnitFile], folder: Int, album: [FileName], identifier: (Int) -> String?,
+    facts: (FileName) -> KnownFacts
   ) -> [PhotoUnit] {
-    PhotoGrouping.groups(of: files.map(\.name)).compactMap { group in
+    PhotoGrouping.groups(of: files.map(\.name), identifier: identifier).compactMap { group in
       let members = group.members.map { files[$0.place] }
       let known = facts(members[0].name)
       let isMedium = NamedKind(of: members[0].name.bytes) != .other || known.dimensions != nil

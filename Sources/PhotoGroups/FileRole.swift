@@ -3,15 +3,9 @@ import FileKinds
 
 /// What a file is in its group, by its name alone.
 struct FileRole {
-  enum Kind {
-    case rawPicture, picture, film
-    /// It says something of another file.
-    case sidecar
-    case other
-  }
-
   let name: FileName
-  let kind: Kind
+  /// Never `edited`: whether a file is a twin depends on the files beside it.
+  let kind: GroupPart
   /// The length of the name without its ending.
   let stemLength: Int
   /// The name that the group has before the dot. An edited twin has that of its original.
@@ -35,7 +29,7 @@ struct FileRole {
     "xmp", "aae", "thm", "lrv", "lrf", "json", "pp3", "dop", "wav", "srt",
   ]
 
-  private static func kind(_ name: FileName, ending: ArraySlice<UInt8>) -> Kind {
+  private static func kind(_ name: FileName, ending: ArraySlice<UInt8>) -> GroupPart {
     let ending = String(decoding: ending, as: UTF8.self).lowercased()
     if sidecars.contains(ending) { return .sidecar }
     switch NamedKind(of: name.bytes) {

@@ -8,10 +8,42 @@ package struct PhotoGroup: Equatable, Sendable {
     /// The place of the file in the list that was grouped.
     package let place: Int
     package let name: MemberName
+    package let part: GroupPart
   }
 
   /// The photo comes first, and its date is that of the group. Without a photo, the film comes first.
   package let members: [Member]
+
+  /// The same files by their places in another list.
+  fileprivate func with(_ places: [Int]) -> PhotoGroup {
+    PhotoGroup(
+      members: members.map { Member(place: places[$0.place], name: $0.name, part: $0.part) })
+  }
+
+  /// True of a photo with the film of its moment: a Live Photo.
+  package var isLive: Bool { members[0].part.isPicture && members.contains { $0.part == .film } }
+
+  /// True of a raw picture with the picture that the camera made of it.
+  package var isRawAndPicture: Bool {
+    members[0].part == .rawPicture && members.dropFirst().contains { $0.part.isPicture }
+  }
+
+  /// True of a photo or film with an edited form of it.
+  package var isEdited: Bool { members.dropFirst().contains { $0.part == .edited } }
+}
+
+/// What a file is in its group.
+package enum GroupPart: String, Sendable {
+  case rawPicture = "raw"
+  case picture = "photo"
+  case film
+  /// An edited twin of a picture or film before it.
+  case edited
+  /// It says something of another file.
+  case sidecar
+  case other
+
+  package var isPicture: Bool { self == .picture || self == .rawPicture }
 }
 
 /// Groups the files of a folder. By their names, and by what Apple writes into the two parts of a Live Photo.
@@ -33,11 +65,50 @@ package struct PhotoGrouping {
   ) -> [PhotoGroup] {
     withoutActuallyEscaping(identifier) { identifier in
       var grouping = PhotoGrouping(roles: names.map(FileRole.init), identifier: identifier)
-      grouping.placePictures()
-      grouping.placeFilms()
+      let pictures = grouping.places(of: [.rawPicture, .picture])
+      grouping.place(pictures)
+      grouping.placeFilms(beside: pictures)
       grouping.placeSidecars()
       return grouping.groups()
     }
+  }
+
+  /// Returns the groups of several files alone, in no order. Of 100,000 names, those that are in no company
+  /// take a few bytes each.
+  package static func several(
+    of names: [FileName], identifier: (Int) -> String? = { _ in nil }
+  ) -> [PhotoGroup] {
+    parts(of: names).flatMap { places in
+      groups(of: places.map { names[$0] }) { identifier(places[$0]) }
+        .filter { $0.members.count > 1 }.map { $0.with(places) }
+    }
+  }
+
+  /// How many files are grouped at once.
+  private static let partSize = 4096
+
+  /// The files that may belong to others, in parts between which nothing does: those with the same before
+  /// their dot are in one part. Sidecars also bear the names of files with their endings, or parts of these;
+  /// where there are some, all files are one part.
+  private static func parts(of names: [FileName]) -> [[Int]] {
+    var keys: [(hash: Int, place: Int32)] = []
+    keys.reserveCapacity(names.count)
+    for (place, name) in names.enumerated() {
+      let role = FileRole(name)
+      if role.kind == .sidecar { return [Array(names.indices)] }
+      keys.append((role.key.hashValue, Int32(place)))
+    }
+    keys.sort { ($0.hash, $0.place) < ($1.hash, $1.place) }
+    var parts: [[Int]] = [[]]
+    var rest = keys[...]
+    while let first = rest.first {
+      let run = rest.prefix { $0.hash == first.hash }
+      rest = rest[run.endIndex...]
+      if run.count == 1 { continue }
+      if parts[parts.count - 1].count >= partSize { parts.append([]) }
+      parts[parts.count - 1] += run.map { Int($0.place) }
+    }
+    return parts
   }
 
   private init(roles: [FileRole], identifier: @escaping (Int) -> String?) {
@@ -47,15 +118,15 @@ package struct PhotoGrouping {
   // MARK: Pictures and films
 
   /// The files of these kinds by what stands before their dot, without the marks of edited twins.
-  private func places(of kinds: Set<FileRole.Kind>) -> [[UInt8]: [Int]] {
+  private func places(of kinds: Set<GroupPart>) -> [[UInt8]: [Int]] {
     let found = roles.indices.filter { kinds.contains(roles[$0].kind) }
     return Dictionary(grouping: found) { roles[$0].key }
   }
 
   /// A raw picture leads the other pictures of its name. Pictures of one name without a raw one are several:
   /// nobody knows whether they show the same.
-  private mutating func placePictures() {
-    for (_, places) in places(of: [.rawPicture, .picture]) {
+  private mutating func place(_ pictures: [[UInt8]: [Int]]) {
+    for (_, places) in pictures {
       let originals = places.filter { !roles[$0].isEdited }
       let leading = originals.filter { roles[$0].kind == .rawPicture }
       if let raw = leading.first {
@@ -79,8 +150,7 @@ package struct PhotoGrouping {
   }
 
   /// A film belongs to the photo of its name, unless both say that they belong to others.
-  private mutating func placeFilms() {
-    let pictures = places(of: [.rawPicture, .picture])
+  private mutating func placeFilms(beside pictures: [[UInt8]: [Int]]) {
     for (key, films) in places(of: [.film]) {
       let stills = pictures[key] ?? []
       let originals = films.filter { !roles[$0].isEdited }
@@ -121,9 +191,14 @@ package struct PhotoGrouping {
   // MARK: Sidecars
 
   private mutating func placeSidecars() {
+    guard roles.contains(where: { $0.kind == .sidecar }) else {
+      for place in roles.indices where leaderOf[place] == nil { lead(place) }
+      return
+    }
     let media = roles.indices.filter { leaderOf[$0] != nil }
-    let byName = Dictionary(
-      media.map { (roles[$0].name.bytes, $0) }, uniquingKeysWith: { first, _ in first })
+    let byName = NamedMedia(
+      Dictionary(
+        media.map { (roles[$0].name.bytes, $0) }, uniquingKeysWith: { first, _ in first }))
     let byStem = Dictionary(grouping: media) { roles[$0].key }
     for place in roles.indices where leaderOf[place] == nil {
       let role = roles[place]
@@ -161,7 +236,14 @@ package struct PhotoGrouping {
     leaderOf[place] = leader
     let name = suffix.map { MemberName(roles[place].name, behind: member(other), suffix: $0) }
     followers[leader, default: []].append(
-      PhotoGroup.Member(place: place, name: name ?? member(place)))
+      PhotoGroup.Member(place: place, name: name ?? member(place), part: part(place)))
+  }
+
+  /// An edited twin without its original is what it looks like.
+  private func part(_ place: Int) -> GroupPart {
+    let role = roles[place]
+    if role.isEdited, leaderOf[place] != place, role.kind != .sidecar { return .edited }
+    return role.kind
   }
 
   private func member(_ place: Int) -> MemberName {
@@ -172,7 +254,8 @@ package struct PhotoGrouping {
     let found = leaders.map { leader -> PhotoGroup in
       let others = (followers[leader] ?? []).sorted { order($0) < order($1) }
       let name = others.isEmpty ? MemberName(roles[leader].name) : member(leader)
-      return PhotoGroup(members: [PhotoGroup.Member(place: leader, name: name)] + others)
+      let first = PhotoGroup.Member(place: leader, name: name, part: part(leader))
+      return PhotoGroup(members: [first] + others)
     }
     return found.sorted { first($0) < first($1) }
   }
@@ -186,6 +269,7 @@ package struct PhotoGrouping {
       switch role.kind {
       case .rawPicture, .picture: role.isEdited ? 2 : 0
       case .film: role.isEdited ? 2 : 1
+      case .edited: 2
       case .sidecar, .other: 3
       }
     return (rank, member.place)

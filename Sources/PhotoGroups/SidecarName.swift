@@ -1,5 +1,42 @@
 import AlbumModel
 
+/// The pictures and films of a folder by their names.
+final class NamedMedia {
+  let places: [[UInt8]: Int]
+  /// Those that are no edited twins, by the name without the number before its ending, in ascending order.
+  private lazy var numberless = sorted()
+
+  private typealias Entry = (text: [UInt8], number: [UInt8], role: FileRole, place: Int)
+
+  init(_ places: [[UInt8]: Int]) { self.places = places }
+
+  private func sorted() -> [Entry] {
+    var entries: [Entry] = []
+    for (name, place) in places {
+      let role = FileRole(FileName(known: name))
+      guard !role.isEdited, let dot = name.lastIndex(of: UInt8(ascii: ".")) else { continue }
+      let (stem, number) = FileRole.numberAtEnd(Array(name[..<dot]))
+      entries.append((stem + name[dot...], number, role, place))
+    }
+    return entries.sorted { $0.text.lexicographicallyPrecedes($1.text) }
+  }
+
+  /// The files of a number whose names begin so without it.
+  func beginning(with text: [UInt8], _ number: [UInt8]) -> [(role: FileRole, place: Int)] {
+    var (low, high) = (0, numberless.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if numberless[middle].text.lexicographicallyPrecedes(text) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return numberless[low...].prefix { $0.text.starts(with: text) }
+      .filter { $0.number == number }.map { ($0.role, $0.place) }
+  }
+}
+
 /// Finds the file that a sidecar is named after: `IMG_1.JPG` for `IMG_1.JPG.xmp` and `IMG_1.JPG.json`.
 ///
 /// Google Takeout makes names of its own: `IMG_1.JPG.supplemental-metadata.json`, of which it keeps 51
@@ -16,24 +53,24 @@ enum SidecarName {
   /// `files` are pictures and films by their names. The suffix is what stands behind the file's name, or
   /// would stand there if nothing were cut.
   static func file(
-    of sidecar: FileName, in files: [[UInt8]: Int]
+    of sidecar: FileName, in files: NamedMedia
   ) -> (place: Int, suffix: [UInt8])? {
     let bytes = sidecar.bytes
     guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return nil }
     let (stem, ending) = (Array(bytes[..<dot]), Array(bytes[dot...]))
-    if let place = files[stem] { return (place, ending) }
+    if let place = files.places[stem] { return (place, ending) }
     let isJSON = ending.map { 65...90 ~= $0 ? $0 | 0x20 : $0 } == json
     return isJSON ? googleFile(of: stem, in: files).map { ($0, ending) } : nil
   }
 
-  private static func googleFile(of stem: [UInt8], in files: [[UInt8]: Int]) -> Int? {
+  private static func googleFile(of stem: [UInt8], in files: NamedMedia) -> Int? {
     let (rest, number) = FileRole.numberAtEnd(stem)
     // The number stands behind the ending of the file, or behind Google's words.
     for length in stride(from: google.count, through: 0, by: -1) {
       let word = google.prefix(length)
       guard rest.count > word.count, rest.suffix(word.count).elementsEqual(word) else { continue }
       let name = Array(rest.dropLast(word.count))
-      if let place = files[inserted(number, into: name)] { return place }
+      if let place = files.places[inserted(number, into: name)] { return place }
       if length == 0, characters(of: stem) >= googleLength, name.count >= leastLength {
         return cut(name, number, in: files)
       }
@@ -42,20 +79,12 @@ enum SidecarName {
   }
 
   /// The file whose name begins so; nil if several do that are no photo and its film.
-  private static func cut(
-    _ name: [UInt8], _ number: [UInt8], in files: [[UInt8]: Int]
-  ) -> Int? {
-    let found = files.filter { file, _ in
-      guard let dot = file.lastIndex(of: UInt8(ascii: ".")) else { return false }
-      let (stem, own) = FileRole.numberAtEnd(Array(file[..<dot]))
-      return own == number && (stem + file[dot...]).starts(with: name)
-    }
-    let roles = found.map { (role: FileRole(FileName(known: $0.key)), place: $0.value) }
-      .filter { !$0.role.isEdited }
-    guard let first = roles.first, roles.allSatisfy({ $0.role.key == first.role.key }) else {
+  private static func cut(_ name: [UInt8], _ number: [UInt8], in files: NamedMedia) -> Int? {
+    let found = files.beginning(with: name, number)
+    guard let first = found.first, found.allSatisfy({ $0.role.key == first.role.key }) else {
       return nil
     }
-    return (roles.first { $0.role.kind != .film } ?? first).place
+    return (found.first { $0.role.kind != .film } ?? first).place
   }
 
   /// `IMG_1.JPG` and `(1)` are `IMG_1(1).JPG`.

@@ -10,7 +10,7 @@ package struct PhotoKinds: OptionSet, Hashable, Sendable {
   package static let video = PhotoKinds(rawValue: 2)
   package static let raw = PhotoKinds(rawValue: 4)
   package static let panorama = PhotoKinds(rawValue: 8)
-  /// A photo with a film beside it: a Live Photo.
+  /// A photo with the film of its moment: a Live Photo. A name alone does not say so.
   package static let live = PhotoKinds(rawValue: 16)
   package static let screenshot = PhotoKinds(rawValue: 32)
   package static let favourite = PhotoKinds(rawValue: 64)
@@ -52,37 +52,5 @@ package struct PhotoKinds: OptionSet, Hashable, Sendable {
   private static func isScreenshot(_ name: [UInt8]) -> Bool {
     let words = SearchText.words(name)
     return screenshots.contains { words.starts(with: $0) }
-  }
-}
-
-/// Live Photos: a photo and a film of one name beside each other.
-package enum LivePair {
-  /// True for each photo that has its film. `names` and `kinds` are those of one folder; files of one name
-  /// come together, as in the order of names.
-  package static func marks(
-    count: Int, name: (Int) -> ArraySlice<UInt8>, isPhoto: (Int) -> Bool, isFilm: (Int) -> Bool
-  ) -> [Bool] {
-    var marks = [Bool](repeating: false, count: count)
-    var group: [Int] = []
-    var stem: ArraySlice<UInt8>?
-    func end() {
-      if group.count > 1, group.contains(where: isFilm) {
-        for place in group where isPhoto(place) { marks[place] = true }
-      }
-    }
-    for place in 0..<count where isPhoto(place) || isFilm(place) {
-      let own = self.stem(name(place))
-      if own != stem {
-        end()
-        (group, stem) = ([], own)
-      }
-      group.append(place)
-    }
-    end()
-    return marks
-  }
-
-  private static func stem(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    name[..<(name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex)]
   }
 }

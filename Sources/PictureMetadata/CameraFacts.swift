@@ -1,7 +1,7 @@
 package import AlbumModel
 
-/// What EXIF data say of the camera, and how and where it took a picture. In the containers that
-/// `CaptureDate` knows.
+/// What EXIF data say of the camera, and how and where it took a picture, and where a film says that it was
+/// taken. In the containers that `CaptureDate` knows.
 ///
 /// Never trusts the file: reads at most `readLimit` pieces of bounded size, and its texts are short and have
 /// no control characters.
@@ -43,7 +43,9 @@ package struct CameraFacts: Equatable, Sendable {
   private static func search(size: Int64, _ read: CaptureDate.Read) -> CameraFacts {
     var facts = CameraFacts()
     guard size >= 0, let head = read(12, 0), head.count == 12 else { return facts }
-    for block in MetadataBlocks.find(head, size: size, read).exif {
+    let blocks = MetadataBlocks.find(head, size: size, read)
+    facts.place = blocks.movie.flatMap { MoviePlace.place(in: $0, read) }
+    for block in blocks.exif {
       ExifBlock.values(in: block, read) { facts.take($0) }
       facts.place = facts.place ?? ExifBlock.place(in: block, read)
     }

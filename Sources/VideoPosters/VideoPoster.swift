@@ -37,6 +37,8 @@ package struct VideoPoster: Equatable, Sendable {
         var poster = try film.poster(of: place.frame(of: film), edge, rotation, isMarked: isMarked)
         // As `albumfs import` and `list-photos` find it, which have no FFmpeg.
         poster.facts.taken = CaptureDate.find(size: video.byteCount) { video.bytes($0, at: $1) }
+        poster.facts.place =
+          CameraFacts.find(size: video.byteCount) { video.bytes($0, at: $1) }.place
         return poster
       } catch {
         if error.failure != .damaged { throw error }

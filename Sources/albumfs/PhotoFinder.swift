@@ -1,6 +1,7 @@
 import AlbumModel
 import ControlProtocol
 import FileKinds
+import PhotoGroups
 import PhotoSearch
 import PictureMetadata
 import Posix
@@ -28,49 +29,80 @@ struct PhotoFinder {
     try PhotoWalk.folders(in: typed) { folder, place, names in
       found += matches(names, in: folder, place, &withPlaces)
     }
-    return found.sorted { $0.file.bytes.lexicographicallyPrecedes($1.file.bytes) }
+    return found.sorted { $0.files[0].bytes.lexicographicallyPrecedes($1.files[0].bytes) }
   }
 
   private func matches(
     _ names: [FileName], in folder: borrowing Folder, _ place: PhotoWalk.Place,
     _ withPlaces: inout SearchQuery?
   ) -> [FoundPhoto] {
-    let kinds = names.map { NamedKind(of: $0.bytes) }
-    let live = LivePair.marks(
-      count: names.count, name: { names[$0].bytes[...] }, isPhoto: { kinds[$0] == .picture },
-      isFilm: { kinds[$0] == .film })
     let album = SearchText(album: place.album).bytes
+    var groups: [Group] = []
+    let parts = PhotoGrouping.groups(of: names) { PhotoWalk.identifier(of: names[$0], in: folder) }
+    for part in parts {
+      let files = part.members.map { member in
+        (name: names[member.place], facts: PhotoFinder.facts(of: names[member.place], in: folder))
+      }
+      let name = names[part.members[0].place]
+      let isLive = part.isLive || PhotoFinder.holdsFilm(name, in: folder)
+      groups.append(Group(files: files, isLive: isLive))
+    }
     var found: [FoundPhoto] = []
-    for (number, name) in names.enumerated() {
-      let facts = PhotoFinder.facts(of: name, in: folder)
-      if facts.dimensions == nil, kinds[number] == .other { continue }
-      var own = PhotoKinds(name: name, facts)
-      if live[number] { own.insert(.live) }
-      if facts.place != nil, withPlaces == nil {
+    for group in groups where group.isMedium {
+      if group.facts.place != nil, withPlaces == nil {
         withPlaces = SearchQuery(words, towns: Places.table)
       }
-      let query = facts.place == nil ? query : withPlaces ?? query
-      if PhotoFinder.finds(query, name, facts, own, album.span, in: folder) {
-        found.append(FoundPhoto(place.file(name), album: place.album, facts))
+      let query = group.facts.place == nil ? query : withPlaces ?? query
+      if group.isFound(by: query, album.span, in: folder) {
+        let paths = group.files.map { place.file($0.name) }
+        found.append(FoundPhoto(paths, album: place.album, group.facts))
       }
     }
     return found
   }
 
-  private static func finds(
-    _ query: SearchQuery, _ name: FileName, _ facts: KnownFacts, _ kinds: PhotoKinds,
-    _ album: Span<UInt8>,
-    in folder: borrowing Folder
-  ) -> Bool {
-    let text = SearchText(name: name, facts).bytes
-    // A file without a date has the time of its last change.
-    let clock =
-      facts.taken?.clockSeconds ?? (try? folder.entry(name))?.modified.seconds ?? 0
-    return query.finds(
-      SearchQuery.Photo(
-        text: text.span, album: album, clockSeconds: clock, kinds: kinds,
-        rating: facts.rating.flatMap { Int8(exactly: $0) } ?? 0,
-        place: facts.place.flatMap { Places.table?.nearest(to: $0) } ?? 0))
+  /// True of a motion photo. Only one that is named so is looked into.
+  private static func holdsFilm(_ name: FileName, in folder: borrowing Folder) -> Bool {
+    guard MotionPhoto.isNamed(name.bytes), let file = try? folder.open(name) else { return false }
+    return MotionPhoto.film(size: file.entry.size) { try? file.bytes($0, at: $1) } != nil
+  }
+
+  /// A photo and what belongs to it, which a search finds as one.
+  private struct Group {
+    /// The photo comes first.
+    let files: [(name: FileName, facts: KnownFacts)]
+    let isLive: Bool
+
+    var facts: KnownFacts { files[0].facts }
+
+    /// False for a file that is neither photo nor film.
+    var isMedium: Bool {
+      facts.dimensions != nil || NamedKind(of: files[0].name.bytes) != .other
+    }
+
+    private var kinds: PhotoKinds {
+      var kinds = PhotoKinds()
+      for (name, facts) in files { kinds.formUnion(PhotoKinds(name: name, facts)) }
+      if isLive {
+        kinds.insert(.live)
+        kinds.remove(.video)
+      }
+      return kinds
+    }
+
+    func isFound(
+      by query: SearchQuery, _ album: Span<UInt8>, in folder: borrowing Folder
+    ) -> Bool {
+      let text = Array(files.map { SearchText(name: $0.name, $0.facts).bytes }.joined())
+      // A file without a date has the time of its last change.
+      let clock =
+        facts.taken?.clockSeconds ?? (try? folder.entry(files[0].name))?.modified.seconds ?? 0
+      return query.finds(
+        SearchQuery.Photo(
+          text: text.span, album: album, clockSeconds: clock, kinds: kinds,
+          rating: facts.rating.flatMap { Int8(exactly: $0) } ?? 0,
+          place: facts.place.flatMap { Places.table?.nearest(to: $0) } ?? 0))
+    }
   }
 
   /// What the mount knows; of a photo without a thumbnail, what its content says.

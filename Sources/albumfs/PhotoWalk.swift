@@ -1,6 +1,7 @@
 import AlbumModel
 import ControlProtocol
 import FileKinds
+import PictureMetadata
 import Posix
 
 /// Walks the albums of a mounted space, or one of them. The rules of albums are those of Albums.md.
@@ -20,6 +21,12 @@ enum PhotoWalk {
 
     /// Opens the folder again.
     func open() throws(Errno) -> Folder { try Folder(path, below: Folder(mountPoint)) }
+  }
+
+  /// What Apple writes into both parts of a Live Photo; nil if the file has none.
+  static func identifier(of name: FileName, in folder: borrowing Folder) -> String? {
+    guard let file = try? folder.open(name) else { return nil }
+    return LivePhoto.identifier(size: file.entry.size) { try? file.bytes($0, at: $1) }
   }
 
   /// Calls `body` with each folder and the names of the files in it, in their order and without hidden ones.

@@ -156,7 +156,7 @@ package enum ExifSamples {
   /// The boxes of a film without a stream. `created` counts from 1904; `stated` is Apple's date.
   package static func film(
     brand: String? = "isom", created: UInt64 = 0, isLong: Bool = false, stated: String? = nil,
-    name key: String = "com.apple.quicktime.creationdate"
+    name key: String = "com.apple.quicktime.creationdate", userPlace: String? = nil
   ) -> [UInt8] {
     let bytes = [24, 16, 8, 0].map { UInt8(created >> $0 & 0xFF) }
     let high = [56, 48, 40, 32].map { UInt8(created >> $0 & 0xFF) }
@@ -175,6 +175,10 @@ package enum ExifSamples {
       // QuickTime's own box has no version.
       let version = brand == nil ? [] : big(0)
       items = box("meta", version + box("hdlr", big(0) + big(0)) + keys + list)
+    }
+    if let userPlace {
+      let text = [0, UInt8(userPlace.utf8.count), 0x15, 0xC7] + Array(userPlace.utf8)
+      items += box("udta", big(text.count + 8) + [0xA9] + Array("xyz".utf8) + text)
     }
     let start = brand.map { box("ftyp", Array($0.utf8) + big(0)) } ?? box("wide", [])
     return start + box("mdat", [1, 2, 3]) + box("moov", head + items)

@@ -3,7 +3,7 @@
 
 It is for work on the page and for its tests: plain HTTP on localhost, the standard library only.
 The password chooses the space: `some` (a few hundred photos), `many` (--photos of them), `empty`,
-`sparse` (few photos a day), `fixed` (read-only), `twice` and `twice-fixed` (duplicates). `POST /mock` with JSON sets failures while it runs:
+`sparse` (few photos a day), `fixed` (read-only), `groups` (what belongs together), `twice` and `twice-fixed` (duplicates). `POST /mock` with JSON sets failures while it runs:
   dropUploads   part of the slices whose connection is cut in the middle, 0 to 1
   missingThumbs part of the thumbnails that are not there
   slow          milliseconds before each answer of /api/
@@ -119,6 +119,8 @@ class Photo:
         self.content = None
         self.duration = 75 if kind == "video" else 0
         self.favourite, self.caption, self.tags, self.rating, self.original = False, None, [], None, taken
+        # What the tile says of the files that belong to it, and these.
+        self.group, self.others = 0, []
 
     def is_found(self, space, words):
         """A search as the server's, of words alone."""
@@ -140,7 +142,7 @@ class Photo:
 
     def deleted(self, space):
         album = space.albums.get(self.album)
-        return {"id": self.id, "path": [album.name if album else "gone", "Photo", self.name], "size": self.bytes,
+        return {"id": self.id, "ids": [photo.id for photo in [self, *self.others]], "path": [album.name if album else "gone", "Photo", self.name], "size": self.bytes,
                 "deleted": time.time(), "secondsLeft": 30 * 86400 - 10,
                 "cause": "overwritten" if any(self in versions for versions in space.earlier.values()) else "removed"}
 
@@ -157,7 +159,15 @@ class Photo:
                 "focalLength": 23.3, "focalLength35": 35, "rotation": self.rotation, "path": path,
                 "favourite": self.favourite, "caption": self.caption, "tags": self.tags, "people": [],
                 "rating": self.rating, "latitude": None, "longitude": None, "duration": self.duration or None,
-                "thumb": self.thumb}
+                "thumb": self.thumb, "live": bool(self.group & 2),
+                "files": [{"id": file.id, "name": file.name, "kind": file.kind, "size": file.bytes, "part": file.part}
+                          for file in [self, *self.others]]}
+
+    @property
+    def part(self):
+        ending = self.name.rsplit(".", 1)[-1].lower()
+        return {"dng": "raw", "mov": "film", "xmp": "sidecar"}.get(
+            ending, "edited" if "-edited" in self.name else self.kind)
 
 
 class Album:
@@ -224,11 +234,13 @@ class Space:
                     photos.sort(key=date, reverse=key[2] != "oldest")
             else:
                 photos = [p for album in self.albums.values() if not album.hidden for p in album.photos if not p.hidden]
+                if key[0] == "place":
+                    photos = [p for p in photos if p.number % 4 == 0 and p.number % 8 // 4 + 1 == int(key[1])]
                 if key[0] == "search":
                     photos = [p for p in photos if p.is_found(self, key[1].lower().split())]
                 if key[1] == "recent":
                     photos.sort(key=lambda p: -p.modified)
-                if key[1] == "date" or key[0] == "search":
+                if key[1] == "date" or key[0] in ("search", "place"):
                     photos.sort(key=lambda p: -(p.taken if p.taken is not None else p.modified))
             self.listings[key] = photos
             return photos
@@ -260,6 +272,22 @@ def twice(read_only=False):
             photo = space.add_photo(album, f"COPY_{number + 1}.JPG", "photo", size, 1_600_000_000, 1_600_000_000)
             photo.number = number
             space.copies[-1].append(photo)
+    return space
+
+
+def groups():
+    """A Live Photo with its sidecar, a raw picture with its JPEG, an edited photo, and one that is alone."""
+    space = Space()
+    album = space.add_album(None, "Day")
+    for group, names in [(3, ["LIVE.HEIC", "LIVE.MOV", "LIVE.xmp"]), (5, ["RAW.DNG", "RAW.JPG"]),
+                         (9, ["WALK.jpg", "WALK-edited.jpg"]), (0, ["PLAIN.jpg"])]:
+        files = []
+        for name in names:
+            kind = {"MOV": "video", "xmp": "other"}.get(name.rsplit(".", 1)[1], "photo")
+            files.append(space.add_photo(album, name, kind, (4000, 3000), 1_600_000_000, 1_600_000_000))
+        files[0].group, files[0].others = group, files[1:]
+        for other in files[1:]:
+            album.photos.remove(other)
     return space
 
 
@@ -428,7 +456,7 @@ class Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if self.command not in ("GET", "HEAD") and origin != f"http://{self.headers.get('Host')}":
             raise Refused(403, "origin")
-        free = self.command == "GET" and path.startswith(("/api/downloads/", "/api/video/"))
+        free = self.command == "GET" and path.startswith(("/api/downloads/", "/api/video/", "/api/live/"))
         if not free and self.headers.get("X-Albumfs") != "1":
             raise Refused(403, "origin")
 
@@ -553,7 +581,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def list_photos(self):
         space = self.space
-        key = next((name, self.query[name]) for name in ("album", "search", "view") if name in self.query)
+        key = next((name, self.query[name]) for name in ("album", "search", "place", "view") if name in self.query)
         key += (self.query.get("sort", "name"),)
         if key[0] == "album" and (key[1] not in space.albums or space.albums[key[1]].hidden):
             raise Refused(404, "unknown")
@@ -567,7 +595,8 @@ class Handler(BaseHTTPRequestHandler):
             "width": [p.upright[0] for p in part], "height": [p.upright[1] for p in part],
             "taken": [p.taken for p in part], "modified": [p.modified for p in part],
             "size": [p.bytes for p in part], "album": [p.album for p in part], "duration": [p.duration for p in part],
-            "favourite": [int(p.favourite) for p in part], "thumb": [p.thumb for p in part]})
+            "favourite": [int(p.favourite) for p in part], "group": [p.group for p in part],
+            "thumb": [p.thumb for p in part]})
 
     def thumbnail(self, space, identifier):
         photo = space.photos.get(identifier)
@@ -588,6 +617,16 @@ class Handler(BaseHTTPRequestHandler):
     def photo(self, identifier):
         space = self.space
         self.send(200, space.photos[identifier].describe(space))
+
+    def places(self):
+        """The town of each photo is a part of its number."""
+        towns = {}
+        for photo in (photo for photo in self.space.photos.values() if not photo.hidden and photo.number % 4 == 0):
+            towns.setdefault(photo.number % 8 // 4 + 1, []).append(photo)
+        self.send(200, {"places": [
+            {"place": number, "name": ["Paris, France", "Oslo, Norway"][number - 1], "photos": len(photos),
+             "videos": sum(photo.kind == "video" for photo in photos), "cover": photos[0].id,
+             "coverThumb": photos[0].thumb} for number, photos in sorted(towns.items())]})
 
     # Deleted files
 
@@ -745,9 +784,14 @@ class Handler(BaseHTTPRequestHandler):
         target = space.albums[asked["album"]] if asked["kind"] != "delete" else None
 
         def remove(photo):
-            space.albums[photo.album].photos.remove(photo)
             space.photos.pop(photo.id)
             space.deleted.insert(0, photo)
+            if photo in space.albums[photo.album].photos:
+                space.albums[photo.album].photos.remove(photo)
+            for first in space.albums[photo.album].photos:
+                if photo in first.others:
+                    first.others.remove(photo)
+                    first.group = first.group if first.others else 0
 
         def move(photo):
             space.albums[photo.album].photos.remove(photo)
@@ -970,12 +1014,12 @@ ROUTES = [
     ("GET", "/api/photos", Handler.list_photos), ("GET", "/api/thumbs", Handler.thumbs),
     ("GET", "/api/deleted", Handler.deleted), ("GET", f"/api/deleted/{ID}/thumb", Handler.deleted_thumb),
     ("POST", "/api/deleted/restore", Handler.restore), ("POST", "/api/deleted/purge", Handler.purge),
-    ("GET", "/api/duplicates", Handler.duplicates), ("POST", "/api/duplicates", Handler.search_duplicates),
+    ("GET", "/api/places", Handler.places), ("GET", "/api/duplicates", Handler.duplicates), ("POST", "/api/duplicates", Handler.search_duplicates),
     ("GET", f"/api/photo/{ID}/earlier", Handler.earlier),
     ("GET", f"/api/photo/{ID}", Handler.photo), ("POST", f"/api/photo/{ID}", Handler.change_photo),
     ("POST", "/api/favourites", Handler.favourites),
     ("GET", f"/api/preview/{ID}", Handler.preview), ("GET", f"/api/original/{ID}", Handler.original),
-    ("GET", f"/api/video/{ID}", Handler.video), ("GET", "/api/changes", Handler.changes),
+    ("GET", f"/api/video/{ID}", Handler.video), ("GET", f"/api/live/{ID}", Handler.video), ("GET", "/api/changes", Handler.changes),
     ("POST", "/api/imports", Handler.load), ("POST", "/api/jobs", Handler.create_job), ("GET", f"/api/jobs/{ID}", Handler.job),
     ("POST", f"/api/jobs/{ID}/cancel", Handler.cancel_job), ("POST", f"/api/jobs/{ID}/now", Handler.job_now),
     ("POST", "/api/downloads", Handler.choose_download), ("GET", f"/api/downloads/{ID}", Handler.download), ("POST", "/api/uploads", Handler.begin_upload),
@@ -998,7 +1042,7 @@ class Server(ThreadingHTTPServer):
 def serve(port=0, photos=100_000):
     """Starts the server in a thread; returns it. Its port is in `server_port`."""
     spaces.update({"some": some(), "empty": Space(), "sparse": sparse(), "fixed": some(60, read_only=True),
-                   "wasted": wasted(), "twice": twice(), "twice-fixed": twice(read_only=True), "many": many(photos)})
+                   "wasted": wasted(), "groups": groups(), "twice": twice(), "twice-fixed": twice(read_only=True), "many": many(photos)})
     for seed in range(24):
         for width, height in SHAPES:
             scale = 150 / max(width, height)

@@ -977,6 +977,89 @@ def what_could_not_be_loaded_is_tried_again_by_itself(person):
 
 
 @test(mock=True)
+def what_belongs_together_is_one_tile_whose_files_are_reached_one_by_one(person):
+    page = person.page
+    person.enter("groups")
+    person.open_album("Day")
+    person.tiles(4)
+    expect(page.locator(".top-bar")).to_contain_text("4 photos")
+    expect(page.locator(".tile:has(.tile-sign)")).to_have_text(["LIVE", "RAW+JPEG", ""])
+    # A screen reader hears it.
+    expect(page.locator(".tile[aria-label*='LIVE.HEIC']")).to_have_attribute("aria-label", re.compile("Live Photo"))
+    person.keep("groups")
+    page.hover(".tile.live")
+    page.wait_for_function("() => document.querySelector('.tile-film.ready')?.currentTime > 0")
+    # The film plays over the photo once, by a button and by a key.
+    person.press(".tile.live")
+    person.viewing("LIVE.HEIC")
+    for play in (lambda: person.press(".viewer [title='Play the Live Photo']"), lambda: page.keyboard.press("l")):
+        play()
+        expect(page.locator(".viewer .live-film.ready")).to_have_count(1)
+        play()
+        expect(page.locator(".viewer .live-film")).to_have_count(0)
+    # Each file is seen by itself, and the photo again.
+    page.keyboard.press("i")
+    expect(page.locator(".group-files li")).to_have_count(3)
+    expect(page.locator(".group-files [aria-current]")).to_contain_text("LIVE.HEIC")
+    person.keep("group-files")
+    person.press(".group-files .link >> nth=1")
+    person.viewing("LIVE.MOV")
+    expect(page.locator(".slide:not([aria-hidden]) video[controls]")).to_have_count(1)
+    expect(page.locator(".group-files [aria-current]")).to_contain_text("LIVE.MOV")
+    expect(page.locator(".viewer [title='Play the Live Photo']")).to_be_hidden()
+    person.press(".group-files .link >> nth=2")
+    person.viewing("LIVE.xmp")
+    expect(page.locator(".slide-file")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    person.viewing("PLAIN.jpg")
+    expect(page.locator(".group-files")).to_have_count(0)
+    page.keyboard.press("ArrowLeft")
+    person.viewing("LIVE.HEIC")
+    # One of them is deleted alone; the photo stays.
+    person.press(".group-files li >> nth=1 >> button >> nth=2")
+    expect(page.locator(".toast")).to_contain_text("1 file deleted")
+    person.press(".toast-button:text-is('Undo')")
+    page.keyboard.press("Escape")
+    person.tiles(4)
+
+
+@test(mock=True)
+def photos_are_seen_by_the_towns_where_they_were_taken(person):
+    page = person.page
+    person.enter()
+    person.press(".to-places")
+    expect(page.locator(".top-bar")).to_contain_text("2 places")
+    expect(page.locator(".card-name")).to_have_text(["Paris, France", "Oslo, Norway"])
+    page.wait_for_function("() => document.querySelectorAll('.card .cover-image img').length === 2")
+    person.keep("places")
+    page.locator(".card").last.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Oslo, Norway")
+    page.wait_for_selector(".tile")
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Places")
+    person.context.clear_cookies()
+    person.enter("empty")
+    person.press(".to-places")
+    expect(page.locator(".empty h2")).to_have_text("No places")
+
+
+@test(PHONE, mock=True)
+def a_phone_shows_what_belongs_together_in_german(person):
+    page = person.page
+    person.enter("groups")
+    person.open_album("Day")
+    expect(page.locator(".tile[aria-label*='RAW.DNG']")).to_have_attribute("aria-label", re.compile("Raw mit seinem Bild"))
+    person.keep("groups-phone")
+    person.press(".tile[aria-label*='LIVE.HEIC']")
+    person.press(".viewer [title='Live-Foto abspielen']")
+    expect(page.locator(".viewer .live-film.ready")).to_have_count(1)
+    person.press(".viewer [title='Informationen']")
+    expect(page.locator(".group-files li")).to_have_count(3)
+    person.keep("group-files-phone")
+
+
+@test(mock=True)
 def films_are_counted_as_films_and_show_their_length(person):
     page = person.page
     person.enter()

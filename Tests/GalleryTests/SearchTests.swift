@@ -55,6 +55,12 @@ import Testing
             assert about["near"] == "Paris, France" and about["latitude"] == 48.8584, about
             other = browser.get("/api/photo/" + browser.photo(browser.albums()["Trip"], "IMG_1.jpg")["id"])
             assert other["near"] is None and other["latitude"] is None, other
+            # All towns with their photos.
+            os.setxattr(point + "/Trip/Photo/film.mp4", "user.albumfs.place", b"48.8600,2.3000")
+            place, = eventually(lambda: [each for each in browser.get("/api/places")["places"] if each["photos"] == 2])
+            assert place["name"] == "Paris, France" and place["videos"] == 1 and place["cover"], place
+            assert sorted(browser.get(f"/api/photos?place={place['place']}")["name"]) == ["IMG_2.jpg", "film.mp4"]
+            for wrong in ("0", "x", "-1", "70000"): refused(400, "invalid", browser.get, "/api/photos?place=" + wrong)
         """)
     }
   }

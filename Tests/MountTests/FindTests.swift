@@ -15,7 +15,8 @@ import Testing
     let bare = try TestPictures.encode(TestPictures.pixels(width: 300, height: 200), as: "png")
     return [
       "beach.jpg": Data(beach), "plain.png": Data(bare), "IMG_1.JPG": Data(beach + [1]),
-      "IMG_1.MOV": Data("no film".utf8), "raw.cr2": Data("no picture".utf8),
+      "IMG_1.MOV": Data("no film".utf8), "clip.mov": Data("none either".utf8),
+      "raw.cr2": Data("no picture".utf8),
     ]
   }
 
@@ -50,13 +51,14 @@ import Testing
           cd $M/Trip/Photo
           is "beach.jpg" "$(finds beach)"
           is "lake.png" "$(finds muritz)"
-          is "IMG_1.JPG beach.jpg" "$(finds nikon)"
+          # What belongs to a photo comes with it, and is no result of its own.
+          is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds nikon)"
           is "beach.jpg" "$(finds d850 -IMG_1)"
-          is "IMG_1.JPG beach.jpg" "$(finds lens:35mm june 2019)"
-          is "IMG_1.JPG beach.jpg" "$(finds 'juni 2019')"
+          is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds lens:35mm june 2019)"
+          is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds 'juni 2019')"
           is "deep.png" "$(finds trip deep)"
-          is "IMG_1.JPG" "$(finds live)"
-          is "IMG_1.MOV" "$(finds video)"
+          is "IMG_1.JPG IMG_1.MOV" "$(finds live)"
+          is "clip.mov" "$(finds video)"
           is "raw.cr2" "$(finds raw)"
           is "" "$(finds favourite)"
           setfattr -n user.albumfs.favourite -v 1 plain.png
@@ -89,6 +91,12 @@ import Testing
         assert photo["taken"] == "2019-06-05T12:33:10" and (photo["width"], photo["height"]) == (640, 400)
         assert photo["camera"] == "NIKON D850" and photo["lens"] == "35mm f/1.8G" and "tags" not in photo
         END
+        albumfs find $M live --json | python3 -c '
+        import json, sys
+        photo, = json.load(sys.stdin)["photos"]
+        assert photo["path"].endswith("/IMG_1.JPG"), photo
+        other, = photo["others"]
+        assert other.endswith("/IMG_1.MOV"), photo'
         test -z "$(albumfs find $M unknownword 2> $W/said)"; grep -q "Nothing is found" $W/said
         for wrong in "$W beach" "$M/Trip/Thumb beach" "$M --jsn beach" "$M -"; do
           if albumfs find $wrong 2> /dev/null; then echo "$wrong" >&2; exit 1; fi
@@ -132,7 +140,7 @@ import Testing
       try mounted.sh(
         Self.helpers + """
           cp $W/pictures/beach.jpg $M/Trip/Photo/new.jpg
-          is "IMG_1.JPG beach.jpg new.jpg" "$(finds nikon june)"
+          is "IMG_1.JPG IMG_1.MOV beach.jpg new.jpg" "$(finds nikon june)"
           """)
     }
   }

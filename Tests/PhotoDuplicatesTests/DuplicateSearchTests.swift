@@ -34,8 +34,8 @@ struct DuplicateSearchTests {
       }
       paths.append(path)
       units += PhotoUnit.units(
-        of: found, folder: paths.count - 1, album: [try FileName(Array(album.utf8))]
-      ) { facts[$0.text] ?? KnownFacts() }
+        of: found, folder: paths.count - 1, album: [try FileName(Array(album.utf8))],
+        identifier: { _ in nil }, facts: { facts[$0.text] ?? KnownFacts() })
     }
 
     func open(_ file: UnitFile, in folder: Int) -> FolderFile? {

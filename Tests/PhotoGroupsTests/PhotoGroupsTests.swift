@@ -77,6 +77,41 @@ import Testing
     #expect(found.map(\.members.count) == names.map { _ in 1 })
   }
 
+  @Test func groupsOfSeveralFilesAreFoundInAnyNumberOfFiles() {
+    // More than are looked at together, with files that are alone among them.
+    let names = (0..<2000).flatMap { number -> [String] in
+      let live = ["IMG_\(number).HEIC", "IMG_\(number).MOV"]
+      return number % 3 == 0
+        ? live : ["IMG_\(number).JPG", "DSC_\(number).NEF", "DSC_\(number).JPG"]
+    }
+    for names in [names, names + ["DSC_1.xmp", "IMG_1.JPG.xmp"]] {
+      let files = names.map(file)
+      let all = PhotoGrouping.groups(of: files).filter { $0.members.count > 1 }
+      let several = PhotoGrouping.several(of: files)
+      func named(_ groups: [PhotoGroup]) -> Set<[String]> {
+        Set(groups.map { $0.members.map { names[$0.place] } })
+      }
+      #expect(named(several) == named(all) && several.count == all.count && all.count >= 2000)
+    }
+    let pair = [file("A.HEIC"), file("A.MOV"), file("B.JPG")]
+    #expect(PhotoGrouping.several(of: pair) { ["1", "2", nil][$0] }.isEmpty)
+    #expect(PhotoGrouping.several(of: pair) { ["1", "1", nil][$0] }.count == 1)
+  }
+
+  @Test func whatAGroupIsIsToldByItsMembers() {
+    func only(_ names: String...) -> PhotoGroup { PhotoGrouping.groups(of: names.map(file))[0] }
+    let live = only("IMG_1.HEIC", "IMG_1.MOV", "IMG_1.xmp")
+    #expect(live.isLive && !live.isRawAndPicture && !live.isEdited)
+    #expect(live.members.map(\.part) == [.picture, .film, .sidecar])
+    let raw = only("DSC_1.NEF", "DSC_1.JPG")
+    #expect(
+      raw.isRawAndPicture && !raw.isLive && raw.members.map(\.part) == [.rawPicture, .picture])
+    let edited = only("IMG_1.jpg", "IMG_1-edited.jpg")
+    #expect(edited.isEdited && !edited.isLive && edited.members.map(\.part) == [.picture, .edited])
+    #expect(only("IMG_1-edited.jpg").members[0].part == .picture && !only("A.MOV").isLive)
+    #expect(!only("MVI_1.AVI", "MVI_1.THM").isLive)
+  }
+
   @Test func applesIdentifiersDecideWhereBothHaveOne() {
     let same = ["IMG_1.HEIC": "A", "IMG_1.MOV": "A"]
     #expect(groups("IMG_1.HEIC", "IMG_1.MOV", identifiers: same).count == 1)

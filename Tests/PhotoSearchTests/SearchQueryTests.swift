@@ -131,15 +131,6 @@ struct SearchQueryTests {
     #expect(try Sample { $0.album = ["Live in Berlin"] }.isFound(by: "live"))
   }
 
-  @Test func aPhotoWithItsFilmIsALivePhoto() {
-    let names = ["IMG_1.HEIC", "IMG_1.MOV", "IMG_2.HEIC", "IMG_3.MOV", "a.jpg", "a.png"]
-    let bytes = names.map { Array($0.utf8) }
-    let marks = LivePair.marks(
-      count: names.count, name: { bytes[$0][...] }, isPhoto: { !names[$0].hasSuffix("MOV") },
-      isFilm: { names[$0].hasSuffix("MOV") })
-    #expect(marks == [true, false, false, false, false, false])
-  }
-
   @Test func textsWithoutBlanksAreFoundWithinThem() throws {
     let photo = Sample { $0.facts.caption = "京都の桜" }
     #expect(try photo.isFound(by: "桜") && photo.isFound(by: "京都") && !photo.isFound(by: "東京"))

@@ -41,6 +41,34 @@ import Testing
         <= 120)
   }
 
+  @Test func aFilmSaysWhereItWasTakenAsPhonesWriteIt() {
+    let name = "com.apple.quicktime.location.ISO6709"
+    func apple(_ text: String) -> String? {
+      facts(ExifSamples.film(stated: text, name: name)).place?.text
+    }
+    func android(_ text: String) -> String? {
+      facts(ExifSamples.film(userPlace: text)).place?.text
+    }
+    for place in [apple, android] {
+      #expect(place("+48.8584+002.2945+035.300/") == GeographicPlace("48.8584,2.2945,35.3")?.text)
+      #expect(place("-33.8568+151.2153/") == GeographicPlace("-33.8568,151.2153")?.text)
+      #expect(
+        place("+27.5916+086.5640+8850CRSWGS_84/") == GeographicPlace("27.5916,86.564,8850")?.text)
+      for wrong in [
+        "", "/", "+48.8584", "+0+0/", "+00.0000+000.0000/", "48.8584+002.2945/", "+91+002/",
+        "+4851.504+00217.670/", "+48.8.5+002/", "+48+2+3+4/", "+nan+inf/", "+-48+2/", "++/",
+        "+1e2+1/",
+      ] { #expect(place(wrong) == nil, "\(wrong)") }
+    }
+    // A length that is not the text's.
+    var damaged = ExifSamples.film(userPlace: "+48.8584+002.2945/")
+    let mark = damaged.indices.first { damaged[$0...].starts(with: Array("xyz".utf8)) } ?? 0
+    for length: UInt8 in [0, 3, 255] {
+      damaged[mark + 4] = length
+      _ = facts(damaged)
+    }
+  }
+
   @Test func aPlaceIsOnTheEarthAndNotWhereCamerasWithoutOneAre() throws {
     func place(_ latitude: String, _ longitude: String) throws -> GeographicPlace? {
       try tagged(

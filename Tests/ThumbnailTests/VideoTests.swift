@@ -87,6 +87,19 @@ struct VideoTests {
     #expect(try worker.poster(of: film).facts.taken?.text == "2021-05-06T07:08:09+00:00")
   }
 
+  @Test(
+    "A video says where it was taken",
+    arguments: [
+      "-Keys:GPSCoordinates=48.8584, 2.2945, 35", "-UserData:GPSCoordinates=48.8584, 2.2945",
+    ])
+  func place(tag: String) throws {
+    let worker = try TestVideoWorker()
+    #expect(try worker.poster(of: TestVideos.mp4()).facts.place == nil)
+    let tagged = try TestPictures.tag(TestVideos.mp4(), "mp4", tag)
+    let place = try #require(try worker.poster(of: tagged).facts.place)
+    #expect(abs(place.latitude - 48.8584) < 1e-4 && abs(place.longitude - 2.2945) < 1e-4)
+  }
+
   @Test("A film that begins in black shows a later frame; one that is black throughout is black")
   func blackBegin() throws {
     let worker = try TestVideoWorker()

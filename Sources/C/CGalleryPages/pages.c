@@ -57,6 +57,9 @@ static const unsigned char grid_pointer_js[] = {
 static const unsigned char grid_js[] = {
 #embed "../../Gallery/Pages/grid.js"
 };
+static const unsigned char group_signs_js[] = {
+#embed "../../Gallery/Pages/group-signs.js"
+};
 static const unsigned char history_js[] = {
 #embed "../../Gallery/Pages/history.js"
 };
@@ -110,6 +113,9 @@ static const unsigned char photos_css[] = {
 };
 static const unsigned char pictures_js[] = {
 #embed "../../Gallery/Pages/pictures.js"
+};
+static const unsigned char places_view_js[] = {
+#embed "../../Gallery/Pages/places-view.js"
 };
 static const unsigned char reception_js[] = {
 #embed "../../Gallery/Pages/reception.js"
@@ -209,6 +215,7 @@ static const struct {
     {"grid-films.js", grid_films_js, sizeof grid_films_js},
     {"grid-pointer.js", grid_pointer_js, sizeof grid_pointer_js},
     {"grid.js", grid_js, sizeof grid_js},
+    {"group-signs.js", group_signs_js, sizeof group_signs_js},
     {"history.js", history_js, sizeof history_js},
     {"icons.js", icons_js, sizeof icons_js},
     {"index.html", index_html, sizeof index_html},
@@ -227,6 +234,7 @@ static const struct {
     {"photos-view.js", photos_view_js, sizeof photos_view_js},
     {"photos.css", photos_css, sizeof photos_css},
     {"pictures.js", pictures_js, sizeof pictures_js},
+    {"places-view.js", places_view_js, sizeof places_view_js},
     {"reception.js", reception_js, sizeof reception_js},
     {"retry.js", retry_js, sizeof retry_js},
     {"scrubber.js", scrubber_js, sizeof scrubber_js},

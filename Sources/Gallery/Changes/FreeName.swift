@@ -1,5 +1,6 @@
 import AlbumModel
 import FileKinds
+import PhotoGroups
 import Posix
 
 /// Names that people choose, and names that are free.
@@ -28,5 +29,39 @@ enum GalleryName {
       }
     }
     throw .exists
+  }
+
+  /// Moves files that belong together to the names that they have as a group in a directory. Where one name
+  /// is taken, all get the same number. Either all are moved or none.
+  static func place(
+    _ files: [(name: FileName, wanted: MemberName)], of folder: borrowing Folder,
+    in target: borrowing Folder
+  ) throws(Errno) {
+    for number in 1...9999 {
+      do throws(Errno) {
+        return try rename(
+          files.map { ($0.name, $0.wanted.numbered(number)) }, of: folder, in: target)
+      } catch {
+        if error != .exists { throw error }
+      }
+    }
+    throw .exists
+  }
+
+  /// Renames all files or none.
+  static func rename(
+    _ files: [(from: FileName, to: FileName)], of folder: borrowing Folder,
+    in target: borrowing Folder
+  ) throws(Errno) {
+    var renamed: [(from: FileName, to: FileName)] = []
+    do throws(Errno) {
+      for (from, to) in files {
+        try folder.rename(from, to: to, in: target)
+        renamed.append((from, to))
+      }
+    } catch {
+      for (from, to) in renamed.reversed() { try? target.rename(to, to: from, in: folder) }
+      throw error
+    }
   }
 }

@@ -4,8 +4,8 @@ import Posix
 enum Download: Sendable {
   /// The file itself.
   case photo(UInt64)
-  /// A zip file.
-  case photos([UInt64])
+  /// A zip file with these groups.
+  case photos([[UInt64]])
   /// A zip file with the albums below it, too.
   case album(UInt64)
 }
@@ -14,15 +14,14 @@ enum Download: Sendable {
 struct DownloadOrder: Decodable {
   private var ids: [String]?
   private var album: String?
+  private var alone: Bool?
 
   /// Throws `unknown` for ids that are not this session's, and `invalid` where nothing is chosen.
   func download(_ session: Session) throws(GalleryError) -> Download {
     if let album { return .album(try session.album(album).found.inode) }
-    guard let ids, let first = ids.first else { throw GalleryError(.invalid) }
-    if ids.count == 1 { return .photo(try session.photo(first).row.inode) }
-    var photos: [UInt64] = []
-    for id in ids { photos.append(try session.photo(id).row.inode) }
-    return .photos(photos)
+    guard let ids, !ids.isEmpty else { throw GalleryError(.invalid) }
+    let groups = try session.groups(ids, isAlone: alone == true)
+    return groups.count == 1 && groups[0].count == 1 ? .photo(groups[0][0]) : .photos(groups)
   }
 }
 

@@ -1,4 +1,5 @@
 import AlbumModel
+import PhotoGroups
 import Posix
 
 /// The zip file of some photos as a stream. Each call reads a bounded piece of one photo, and only when the
@@ -68,18 +69,21 @@ final class ZipStream: @unchecked Sendable {
     if rest == 0 { file = nil }
   }
 
-  /// The paths of photos in a zip file: two of one name get numbers.
-  static func items(_ photos: [SpaceIndex.Photo], below top: [FileName]?) -> [Item] {
+  /// The paths of photos in a zip file, of which some belong together: where one name is taken, all of a
+  /// group get the same number.
+  static func items(_ groups: [PhotoFiles], below top: [FileName]?) -> [Item] {
     var taken: Set<String> = []
-    return photos.map { photo in
-      let folders =
-        top.map { Array(photo.album.found.path.dropFirst($0.count)) } ?? []
+    return groups.flatMap { group -> [Item] in
+      let folders = top.map { Array(group.album.found.path.dropFirst($0.count)) } ?? []
       let prefix = folders.map { $0.display + "/" }.joined()
-      for number in 1... {
-        let path = prefix + NumberedName.of(photo.row.name, number).display
-        if taken.insert(path).inserted { return Item(path: path, photo: photo.row.inode) }
-      }
-      return Item(path: prefix, photo: photo.row.inode)
+      var number = 0
+      var paths: [String] = []
+      repeat {
+        number += 1
+        paths = group.files.map { prefix + $0.name.numbered(number).display }
+      } while paths.contains(where: taken.contains)
+      taken.formUnion(paths)
+      return group.files.enumerated().map { Item(path: paths[$0], photo: $1.row.inode) }
     }
   }
 }

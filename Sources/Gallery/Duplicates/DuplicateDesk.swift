@@ -89,9 +89,10 @@ final class DuplicateRun: Sendable {
       UnitFile(name: content.name($0), inode: content.inodes[$0], size: content.sizes[$0])
     }
     guard !files.isEmpty, let folder = try? mount.folder(path(ofFolder: number)) else { return [] }
-    return PhotoUnit.units(of: files, folder: number, album: found.path) {
-      PhotoDetailsReader.facts(of: $0, in: folder)
-    }
+    return PhotoUnit.units(
+      of: files, folder: number, album: found.path,
+      identifier: { LiveTie.read(of: files[$0].name, in: folder).identifier },
+      facts: { PhotoDetailsReader.facts(of: $0, in: folder) })
   }
 }
 

@@ -57,7 +57,9 @@ struct RequestRules: RouterMiddleware {
     }
     guard path.hasPrefix("/api/") else { return }
     // The browser sends these by itself, without our header. If another site made it, it sends no cookie.
-    let isByBrowser = path.hasPrefix("/api/video/") || path.hasPrefix("/api/downloads/")
+    let isByBrowser =
+      path.hasPrefix("/api/video/") || path.hasPrefix("/api/live/")
+      || path.hasPrefix("/api/downloads/")
     if !(isReading && isByBrowser), request.headers[HTTPField.Name("X-Albumfs")!] != "1" {
       throw GalleryError(.origin)
     }

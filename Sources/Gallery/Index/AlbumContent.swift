@@ -1,6 +1,8 @@
 import AlbumModel
 import Algorithms
+import PhotoGroups
 import PhotoSearch
+import PictureMetadata
 
 /// The details of a photo beyond its directory entry. The index reads them after the listing.
 struct PhotoDetails: Sendable, Equatable {
@@ -37,6 +39,7 @@ struct PhotoRow: Sendable {
   var thumbnail: UInt64
   var kind: MediaKind
   var details = PhotoDetails()
+  var tie = LiveTie.unread
   /// What a search looks through; empty if it is the name alone.
   var words: [UInt8] = []
 }
@@ -57,14 +60,14 @@ final class AlbumContent: Sendable {
   let thumbnails: [UInt64]
   let kinds: [MediaKind]
   let details: [PhotoDetails]
+  private let ties: [LiveTie]
+  /// What belongs together.
+  let groups: FileGroups
   /// The texts of all photos for a search, as `SearchText` has them, and where each ends.
   private let words: [UInt8]
   private let wordEnds: [UInt32]
   /// The places of the inodes in ascending order of these.
   private let byInode: [UInt32]
-  /// How many are photos or videos, and how many of these are videos.
-  let pictures: Int
-  let videos: Int
   /// True if the details of all photos and videos are read.
   let isDetailed: Bool
   /// True if a photo may get a thumbnail yet.
@@ -72,8 +75,17 @@ final class AlbumContent: Sendable {
 
   static let empty = AlbumContent([])
 
-  init(_ rows: [PhotoRow]) {
-    let rows = rows.sorted { NaturalOrder.precedes($0.name.bytes[...], $1.name.bytes[...]) }
+  convenience init(_ rows: [PhotoRow]) {
+    let sorted = rows.sorted { NaturalOrder.precedes($0.name.bytes[...], $1.name.bytes[...]) }
+    self.init(sorted: sorted, AlbumContent.groups(of: sorted))
+  }
+
+  private static func groups(of rows: [PhotoRow]) -> FileGroups {
+    FileGroups(rows.map(\.name), isDirect: rows.map(\.isDirect)) { rows[$0].tie }
+  }
+
+  private init(sorted rows: [PhotoRow], _ groups: FileGroups) {
+    self.groups = groups
     count = rows.count
     var (names, ends) = ([UInt8](), [UInt32]())
     for row in rows {
@@ -90,10 +102,9 @@ final class AlbumContent: Sendable {
     thumbnails = rows.map(\.thumbnail)
     kinds = rows.map(\.kind)
     (words, wordEnds) = AlbumContent.words(of: rows)
-    details = AlbumContent.details(of: rows)
+    details = AlbumContent.details(of: rows, groups)
+    ties = rows.map(\.tie)
     byInode = rows.indices.sorted { rows[$0].inode < rows[$1].inode }.map { UInt32($0) }
-    pictures = rows.count { $0.kind != .other }
-    videos = rows.count { $0.kind == .video }
     isDetailed = rows.allSatisfy { $0.details.isRead || $0.kind == .other }
     isWaiting = rows.contains {
       $0.kind == .photo && $0.thumbnail == 0 && !$0.details.isHopeless
@@ -110,32 +121,90 @@ final class AlbumContent: Sendable {
   }
 
   /// The details of each photo; those of one whose details are not read yet are what its name says.
-  private static func details(of rows: [PhotoRow]) -> [PhotoDetails] {
-    let live = LivePair.marks(
-      count: rows.count, name: { rows[$0].name.bytes[...] },
-      isPhoto: { rows[$0].kind == .photo }, isFilm: { rows[$0].kind == .video })
-    return rows.indices.map { place in
-      var details = rows[place].details
-      if !details.isRead {
-        details.kinds.formUnion(PhotoKinds(name: rows[place].name, KnownFacts()))
-      }
-      if live[place] { details.kinds.insert(.live) } else { details.kinds.remove(.live) }
+  private static func details(of rows: [PhotoRow], _ groups: FileGroups) -> [PhotoDetails] {
+    var all = rows.map { row in
+      var details = row.details
+      if !details.isRead { details.kinds.formUnion(PhotoKinds(name: row.name, KnownFacts())) }
+      details.kinds.remove(.live)
+      if row.tie == .holdsFilm { details.kinds.insert(.live) }
+      if row.kind == .video { details.kinds.insert(.video) }
       return details
     }
+    for group in groups.all where group.isLive {
+      for member in group.members {
+        if member.part.isPicture { all[member.place].kinds.insert(.live) }
+        // It is found as the photo that it belongs to, and not as a film.
+        if rows[member.place].kind == .video { all[member.place].kinds.remove(.video) }
+      }
+    }
+    return all
   }
 
   private func wordRange(_ place: Int) -> Range<Int> {
     (place == 0 ? 0 : Int(wordEnds[place - 1]))..<Int(wordEnds[place])
   }
 
-  /// True if a search finds the photo.
+  /// True if a search finds the photo: in what all its files say together.
   func isFound(_ place: Int, by query: SearchQuery, album: Span<UInt8>) -> Bool {
-    let (details, words) = (details[place], words)
+    let words = words
+    guard let members = groups.group(of: place)?.members else {
+      let text = words.span.extracting(wordRange(place))
+      return isFound(place, text, details[place].kinds, query, album)
+    }
+    let all = members.map(\.place)
+    let text = Array(all.map { words[wordRange($0)] }.joined())
+    let kinds = all.reduce(into: PhotoKinds()) { $0.formUnion(details[$1].kinds) }
+    return isFound(groups.leader(of: place), text.span, kinds, query, album)
+  }
+
+  private func isFound(
+    _ place: Int, _ text: Span<UInt8>, _ kinds: PhotoKinds, _ query: SearchQuery,
+    _ album: Span<UInt8>
+  ) -> Bool {
+    let details = details[place]
     let photo = SearchQuery.Photo(
-      text: words.span.extracting(wordRange(place)), album: album,
-      clockSeconds: details.taken ?? modified[place], kinds: details.kinds, rating: details.rating,
-      place: details.place)
+      text: text, album: album, clockSeconds: details.taken ?? modified[place], kinds: kinds,
+      rating: details.rating, place: town(place))
     return query.finds(photo)
+  }
+
+  /// The file whose thumbnail shows a photo: itself, or a picture that belongs to it where it has no
+  /// thumbnail, as a raw picture that nothing decodes.
+  func face(_ place: Int) -> Int {
+    if thumbnails[place] != 0 || kinds[place] != .photo { return place }
+    let pictures = groups.group(of: place)?.members.filter { kinds[$0.place] == .photo } ?? []
+    return pictures.first { thumbnails[$0.place] != 0 }?.place ?? place
+  }
+
+  /// The number of the town near which the photo was taken, or else one of the files that belong to it.
+  func town(_ place: Int) -> UInt16 {
+    guard let members = groups.group(of: place)?.members else { return details[place].place }
+    return members.lazy.map { self.details[$0.place].place }.first { $0 > 0 } ?? 0
+  }
+
+  /// True if a person marked the photo, or one of the files that belong to it.
+  func isFavourite(_ place: Int) -> Bool {
+    guard let members = groups.group(of: place)?.members else {
+      return details[place].kinds.contains(.favourite)
+    }
+    return members.contains { details[$0.place].kinds.contains(.favourite) }
+  }
+
+  /// How many photos with all that belongs to them are shown, how many of them are videos, and how many
+  /// neither photos nor videos.
+  func counts(without hidden: Set<UInt64>) -> (all: Int, videos: Int, others: Int) {
+    var counts = (all: 0, videos: 0, others: 0)
+    eachShown(without: hidden) { place in
+      counts.all += 1
+      if kinds[place] == .video { counts.videos += 1 }
+      if kinds[place] == .other { counts.others += 1 }
+    }
+    return counts
+  }
+
+  /// Calls `body` with the file that shows each photo, in the order of their names.
+  func eachShown(without hidden: Set<UInt64>, _ body: (Int) -> Void) {
+    groups.eachShown({ !hidden.isEmpty && hidden.contains(inodes[$0]) }, body)
   }
 
   func nameBytes(_ place: Int) -> ArraySlice<UInt8> {
@@ -156,14 +225,41 @@ final class AlbumContent: Sendable {
       name: name(place), inode: inodes[place], size: sizes[place], modified: modified[place],
       changed: changes[place], isDirect: direct[place], thumbnail: thumbnails[place],
       kind: kinds[place],
-      details: details[place], words: Array(words[wordRange(place)]))
+      details: details[place], tie: ties[place], words: Array(words[wordRange(place)]))
   }
 
   /// True if a listing of both is the same.
   func equals(_ other: AlbumContent) -> Bool {
     names == other.names && ends == other.ends && inodes == other.inodes && sizes == other.sizes
       && modified == other.modified && direct == other.direct && thumbnails == other.thumbnails
-      && details == other.details && words == other.words
+      && details == other.details && words == other.words && groups == other.groups
+  }
+
+  /// The files that names tie to each other, and whose ties are not read yet.
+  var untied: [Int] {
+    let motion = (0..<count).filter {
+      ties[$0] == .unread && kinds[$0] == .photo && MotionPhoto.isNamed(Array(nameBytes($0)))
+    }
+    return motion + groups.all.flatMap(untied(of:))
+  }
+
+  func untied(of group: FileGroups.Group) -> [Int] {
+    if !group.isLive { return [] }
+    return group.members.filter { $0.part != .sidecar && ties[$0.place] == .unread }.map(\.place)
+  }
+
+  func tie(_ place: Int) -> LiveTie { ties[place] }
+
+  /// True of a photo that has the film of its moment, beside it or inside it.
+  func isLive(_ place: Int) -> Bool {
+    details[place].kinds.contains(.live) && kinds[place] == .photo
+  }
+
+  /// The same files with ties that were read.
+  func with(_ ties: [Int: LiveTie]) -> AlbumContent {
+    var rows = (0..<count).map(row)
+    for (place, tie) in ties { rows[place].tie = tie }
+    return AlbumContent(sorted: rows, AlbumContent.groups(of: rows))
   }
 
   /// The details that are still true: of files with the same content and the same thumbnail. Where an
@@ -171,11 +267,14 @@ final class AlbumContent: Sendable {
   func withDetails(from old: AlbumContent) -> AlbumContent {
     if old.count == 0 { return self }
     var rows = (0..<count).map(row)
+    var hasTies = false
     for place in rows.indices {
       guard let before = old.place(of: rows[place].inode),
-        old.sizes[before] == rows[place].size, old.modified[before] == rows[place].modified,
-        old.thumbnails[before] == rows[place].thumbnail
+        old.sizes[before] == rows[place].size, old.modified[before] == rows[place].modified
       else { continue }
+      rows[place].tie = old.ties[before]
+      hasTies = hasTies || rows[place].tie.identifier != nil
+      guard old.thumbnails[before] == rows[place].thumbnail else { continue }
       rows[place].details = old.details[before]
       let hasName = old.name(before) == rows[place].name
       rows[place].words = hasName ? Array(old.words[old.wordRange(before)]) : []
@@ -183,7 +282,7 @@ final class AlbumContent: Sendable {
         rows[place].details.isRead = false
       }
     }
-    return AlbumContent(rows)
+    return AlbumContent(sorted: rows, hasTies ? AlbumContent.groups(of: rows) : groups)
   }
 
   /// The same files with other details, and other texts of those that have some.
@@ -191,6 +290,6 @@ final class AlbumContent: Sendable {
     var rows = (0..<count).map(row)
     for place in rows.indices { rows[place].details = details[place] }
     for (place, words) in words { rows[place].words = words }
-    return AlbumContent(rows)
+    return AlbumContent(sorted: rows, groups)
   }
 }

@@ -85,6 +85,8 @@ final class IndexUpkeep: Sendable {
     /// The revision of each album whose details were read, and that at which nothing was left to read.
     var detailed: [UInt64: UInt64] = [:]
     var detailedRevision: UInt64 = 0
+    /// The revision of each album at which no tie was left to read.
+    var tied: [UInt64: UInt64] = [:]
     /// True if there are details to read and nothing else to wait for, as at the beginning.
     var isReading = true
   }
@@ -286,7 +288,7 @@ final class IndexUpkeep: Sendable {
       news.append(.init(album: album.found.inode, before: album.found.content, after: new))
     }
     if news.isEmpty {
-      notes.detailedRevision = revision
+      if !readTies(&notes) { notes.detailedRevision = revision }
       return
     }
     index.take(news)
@@ -298,5 +300,22 @@ final class IndexUpkeep: Sendable {
         notes.detailed[each.album] = album.changed
       }
     }
+  }
+
+  /// Reads what ties films to photos, for a while. Returns false if nothing is left to read.
+  private func readTies(_ notes: inout Notes) -> Bool {
+    let end = MonotonicTime.now + IndexUpkeep.reading
+    for album in index.everyAlbum where notes.tied[album.found.inode] != album.changed {
+      guard let root = try? mount.root() else { return false }
+      let isOver = { MonotonicTime.now >= end || self.isStopped.withLock { $0 } }
+      guard let new = PhotoDetailsReader(root, album).readTies(isOver: isOver) else {
+        notes.tied[album.found.inode] = album.changed
+        continue
+      }
+      index.take([.init(album: album.found.inode, before: album.found.content, after: new)])
+      notes.isReading = true
+      return true
+    }
+    return false
   }
 }

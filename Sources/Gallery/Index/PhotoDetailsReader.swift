@@ -40,6 +40,28 @@ struct PhotoDetailsReader: ~Copyable {
     return content.with(details, words: words)
   }
 
+  /// The content with what ties films to photos, as far as time allows; nil if nothing is left to read.
+  ///
+  /// Names tell nearly all, and content is read last: a film that a name ties to a photo may be another
+  /// one's.
+  func readTies(isOver: () -> Bool) -> AlbumContent? {
+    let content = album.found.content
+    var ties: [Int: LiveTie] = [:]
+    for place in content.untied {
+      if isOver() { break }
+      guard let folder = try? Folder(folder(place), below: root) else {
+        ties[place] = LiveTie.none
+        continue
+      }
+      ties[place] = LiveTie.read(of: content.name(place), in: folder)
+    }
+    return ties.isEmpty ? nil : content.with(ties)
+  }
+
+  private func folder(_ place: Int) -> [FileName] {
+    album.found.path + (album.found.content.direct[place] ? [] : [.photo])
+  }
+
   static func facts(of name: FileName, in folder: borrowing Folder) -> KnownFacts {
     ExtendedAttribute.value(KnownFacts.attribute, of: folder.path(of: name))
       .map { KnownFacts($0) } ?? KnownFacts()

@@ -18,6 +18,19 @@ final class SpaceIndex: Sendable {
     var row: PhotoRow
     /// The directory that it lies in.
     var folder: [FileName] { album.found.path + (row.isDirect ? [] : [.photo]) }
+    /// The photo whose thumbnail shows it.
+    var face: Photo {
+      let content = album.found.content
+      guard let place = content.place(of: row.inode) else { return self }
+      let face = content.face(place)
+      return face == place ? self : Photo(album: album, row: content.row(face))
+    }
+    /// All files that belong to it by what the index knows, itself too, the one that leads first.
+    var group: [UInt64] {
+      let content = album.found.content
+      let group = content.place(of: row.inode).flatMap { content.groups.group(of: $0) }
+      return group?.members.map { content.inodes[$0.place] } ?? [row.inode]
+    }
   }
 
   private struct State {
@@ -171,10 +184,12 @@ final class SpaceIndex: Sendable {
     state.withLock { state in
       let revision = state.revision + 1
       for each in news where state.albums[each.album]?.found.content === each.before {
+        state.albums[each.album]?.found.content = each.after
+        // What nobody sees is no change.
         if each.before.equals(each.after) { continue }
         state.revision = revision
-        state.albums[each.album]?.found.content = each.after
         state.albums[each.album]?.changed = revision
+        if each.before.groups != each.after.groups { state.albumsChanged = revision }
       }
     }
   }
@@ -231,8 +246,8 @@ extension FoundAlbum {
   /// True if a list of albums shows both alike.
   fileprivate func hasEntry(of other: FoundAlbum) -> Bool {
     parent == other.parent && path == other.path && modified == other.modified
-      && cover == other.cover && content.pictures == other.content.pictures
-      && content.count == other.content.count
+      && cover == other.cover && content.groups == other.content.groups
+      && content.kinds == other.content.kinds
   }
 }
 

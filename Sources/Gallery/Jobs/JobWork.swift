@@ -1,4 +1,5 @@
 import AlbumModel
+import PhotoGroups
 import Posix
 
 /// Does what a job is for, item by item, on threads for file calls.
@@ -14,26 +15,50 @@ struct JobWork: Sendable {
     self.bridge = bridge
   }
 
+  /// A photo, and the files that belong to it as far as the job is for them: all, or the photo alone.
+  struct Item: Sendable {
+    let photo: UInt64
+    let files: Set<UInt64>
+  }
+
   // MARK: Deleting
 
   /// Hides what is to go, and removes it when the time to undo is over.
-  func delete(_ inodes: [UInt64]) {
-    let all = Set(inodes)
+  func delete(_ items: [Item]) {
+    let all = Set(items.flatMap(\.files))
     hide(all)
     Task {
       if await job.waitForRegret() {
-        await eachItem(inodes) { inode in try remove(inode) }
+        await eachItem(items) { try remove($0) }
         space.index.show(all)
       }
       job.end()
     }
   }
 
-  private func remove(_ inode: UInt64) throws {
-    guard let photo = space.index.photo(evenHidden: inode) else { throw GalleryError(.unknown) }
-    let folder = try space.mount.folder(photo.folder)
-    try JobWork.require(photo.row, in: folder)
-    try folder.removeFile(photo.row.name)
+  /// The photo goes last: what an interruption leaves is a photo without its sidecar.
+  private func remove(_ item: Item) throws {
+    guard let photo = space.index.photo(evenHidden: item.photo) else {
+      throw GalleryError(.unknown)
+    }
+    let found = files(of: item, photo)
+    let folder = try space.mount.folder(found.folder)
+    for file in found.files.reversed() {
+      do {
+        try JobWork.require(file.row, in: folder)
+        try folder.removeFile(file.row.name)
+      } catch {
+        if file.row.inode == item.photo || GalleryError(any: error).code != .unknown { throw error }
+      }
+    }
+  }
+
+  /// The files of an item that are still there and still belong to its photo.
+  private func files(of item: Item, _ photo: SpaceIndex.Photo) -> PhotoFiles {
+    let found =
+      item.files.count == 1
+      ? PhotoFiles(alone: photo) : PhotoFiles(with: photo, without: [], space.mount)
+    return found.only(item.files)
   }
 
   /// Removes an album with all in it.
@@ -109,64 +134,89 @@ struct JobWork: Sendable {
 
   // MARK: Moving and copying
 
-  /// Renames into another album; a name that is taken there gets a number.
-  func move(_ inodes: [UInt64], to album: SpaceIndex.Album) {
+  /// Renames into another album; where a name is taken there, all files of an item get a number.
+  func move(_ items: [Item], to album: SpaceIndex.Album) {
     Task {
-      await eachItem(inodes, into: album.found.inode) { inode in
-        guard let photo = space.index.photo(inode) else { throw GalleryError(.unknown) }
+      await eachItem(items, into: album.found.inode) { item in
+        guard let photo = space.index.photo(item.photo) else { throw GalleryError(.unknown) }
         if photo.album.found.inode == album.found.inode { return }
-        let folder = try space.mount.folder(photo.folder)
-        try JobWork.require(photo.row, in: folder)
+        let found = files(of: item, photo)
+        let folder = try space.mount.folder(found.folder)
+        for file in found.files { try JobWork.require(file.row, in: folder) }
         let target = try space.photoFolder(of: album)
-        _ = try GalleryName.place(photo.row.name, of: folder, as: photo.row.name, in: target)
+        try GalleryName.place(
+          found.files.map { ($0.row.name, $0.name) }, of: folder, in: target)
       }
       job.end()
     }
   }
 
-  func copy(_ inodes: [UInt64], to album: SpaceIndex.Album) {
+  func copy(_ items: [Item], to album: SpaceIndex.Album) {
     Task {
-      await eachItem(inodes, into: album.found.inode) { inode in
-        guard let photo = space.index.photo(inode) else { throw GalleryError(.unknown) }
-        let folder = try space.mount.folder(photo.folder)
-        let target = try space.photoFolder(of: album)
-        // A hidden name until it is complete.
-        let partial = FileName(known: Array(".albumfs-copy-\(RandomText.make(12))".utf8))
-        do throws(PlainCopy.Fault) {
-          _ = try PlainCopy.make(
-            target.path(of: partial), from: folder.path(of: photo.row.name)
-          ) { _ in !job.isCancelled }
-        } catch {
-          if error == .stopped { return }
-          throw error.errno
-        }
-        do throws(Errno) {
-          _ = try GalleryName.place(partial, of: target, as: photo.row.name, in: target)
-        } catch {
-          try? target.removeFile(partial)
-          throw error
-        }
+      await eachItem(items, into: album.found.inode) { item in
+        guard let photo = space.index.photo(item.photo) else { throw GalleryError(.unknown) }
+        try copy(files(of: item, photo), to: try space.photoFolder(of: album))
       }
       job.end()
     }
+  }
+
+  /// All files have hidden names until the last one is complete.
+  private func copy(_ found: PhotoFiles, to target: borrowing Folder) throws {
+    let folder = try space.mount.folder(found.folder)
+    var partials: [(name: FileName, wanted: MemberName)] = []
+    do {
+      for file in found.files {
+        let partial = FileName(known: Array(".albumfs-copy-\(RandomText.make(12))".utf8))
+        partials.append((partial, file.name))
+        if try !copy(file.row.name, of: folder, to: partial, in: target) {
+          partials.removeLast()
+          return JobWork.remove(partials.map(\.name), in: target)
+        }
+      }
+      try GalleryName.place(partials, of: target, in: target)
+    } catch {
+      JobWork.remove(partials.map(\.name), in: target)
+      throw error
+    }
+  }
+
+  /// Returns false if a user stopped it; then there is no copy.
+  private func copy(
+    _ name: FileName, of folder: borrowing Folder, to partial: FileName,
+    in target: borrowing Folder
+  ) throws(Errno) -> Bool {
+    do throws(PlainCopy.Fault) {
+      _ = try PlainCopy.make(target.path(of: partial), from: folder.path(of: name)) { _ in
+        !job.isCancelled
+      }
+    } catch {
+      if error == .stopped { return false }
+      throw error.errno
+    }
+    return true
+  }
+
+  private static func remove(_ partials: [FileName], in target: borrowing Folder) {
+    for partial in partials { try? target.removeFile(partial) }
   }
 
   // MARK: Items
 
   /// Does one thing with each item until a user cancels. The job names what failed.
   private func eachItem(
-    _ inodes: [UInt64], into target: UInt64? = nil,
-    _ body: @escaping @Sendable (UInt64) throws -> Void
+    _ items: [Item], into target: UInt64? = nil,
+    _ body: @escaping @Sendable (Item) throws -> Void
   ) async {
     var changed: Set<UInt64> = target.map { [$0] } ?? []
-    for inode in inodes where !job.isCancelled {
-      let photo = space.index.photo(evenHidden: inode)
+    for item in items where !job.isCancelled {
+      let photo = space.index.photo(evenHidden: item.photo)
       if let photo { changed.insert(photo.album.found.inode) }
       do {
-        try await bridge.run { try body(inode) }
+        try await bridge.run { try body(item) }
         job.advance()
       } catch {
-        job.advance(fault(inode, photo?.row.name, error))
+        job.advance(fault(item.photo, photo?.row.name, error))
       }
     }
     let albums = changed

@@ -48,12 +48,20 @@ export class Actions {
     await this.#download({ ids });
   }
 
+  /**
+   * Downloads one file, without what belongs to it.
+   * @param {string} id
+   */
+  async downloadFile(id) {
+    await this.#download({ ids: [id], alone: true });
+  }
+
   /** @param {string} album */
   async downloadAlbum(album) {
     await this.#download({ album });
   }
 
-  /** @param {{ids: string[]} | {album: string}} what */
+  /** @param {import("./downloads.js").Choice} what */
   async #download(what) {
     await attempt(async () => {
       await download(what);
@@ -70,6 +78,14 @@ export class Actions {
   }
 
   /**
+   * Deletes one file; what belongs to it stays.
+   * @param {string} id
+   */
+  async deleteFile(id) {
+    await attempt(() => this.#jobs.start("delete", [id], { alone: true }));
+  }
+
+  /**
    * Moves or copies photos to an album that it asks for; false where none was chosen.
    * @param {"move" | "copy"} kind
    * @param {string[]} ids
@@ -79,7 +95,7 @@ export class Actions {
       title: t(kind === "move" ? "movePhotos" : "copyPhotos", { n: ids.length }), action: t(kind),
     });
     if (album === null) return false;
-    await attempt(() => this.#jobs.start(kind, ids, album));
+    await attempt(() => this.#jobs.start(kind, ids, { album }));
     return true;
   }
 

@@ -13,7 +13,8 @@ import { explain, formatDateLong, formatNumber, t } from "./texts.js";
 import { say } from "./toasts.js";
 
 /**
- * @typedef {{id: string, path: string[], size: number, deleted: number, secondsLeft: number,
+ * A deleted photo; `ids` are those of all files that went with it.
+ * @typedef {{id: string, ids: string[], path: string[], size: number, deleted: number, secondsLeft: number,
  *   cause: "removed" | "replaced" | "overwritten"}} DeletedFile
  */
 
@@ -52,7 +53,15 @@ export class DeletedView {
   }
 
   get subtitle() {
-    return t("fileCount", { n: this.#files.length });
+    return t("fileCount", { n: this.#idsOf(() => true).length });
+  }
+
+  /**
+   * Returns the ids of all files of some photos.
+   * @param {(file: DeletedFile) => boolean} isMeant
+   */
+  #idsOf(isMeant) {
+    return this.#files.filter(isMeant).flatMap(({ ids }) => ids);
   }
 
   remove() {
@@ -120,11 +129,12 @@ export class DeletedView {
   /** @param {HTMLElement} bar */
   #drawBar(bar) {
     if (this.#readOnly) return;
-    const n = this.#chosen.size;
-    const ids = n > 0 ? [...this.#chosen] : this.#files.map(({ id }) => id);
+    const some = this.#chosen.size > 0;
+    const ids = this.#idsOf(({ id }) => !some || this.#chosen.has(id));
+    const n = ids.length;
     fill(bar,
-      labelledButton("retry", n > 0 ? t("restoreSome", { n }) : t("restoreAll"), () => void this.#restore(ids)),
-      labelledButton("remove", n > 0 ? t("deleteForGoodSome", { n }) : t("deleteAllForGood"),
+      labelledButton("retry", some ? t("restoreSome", { n }) : t("restoreAll"), () => void this.#restore(ids)),
+      labelledButton("remove", some ? t("deleteForGoodSome", { n }) : t("deleteAllForGood"),
         () => void this.#purge(ids), "danger"));
   }
 
@@ -142,7 +152,9 @@ export class DeletedView {
       this.#observer.observe(place);
     }
     const name = file.path.at(-1) ?? "";
-    const note = file.cause === "overwritten" ? `${t("earlierVersion")} · ${daysLeft(file)}` : daysLeft(file);
+    const about = file.cause === "overwritten" ? t("earlierVersion")
+      : file.ids.length > 1 && t("fileCount", { n: file.ids.length });
+    const note = [about, daysLeft(file)].filter(Boolean).join(" · ");
     const button = h("button", {
       type: "button", class: "card", "data-file": file.id, "aria-pressed": String(this.#chosen.has(file.id)),
       disabled: this.#readOnly,

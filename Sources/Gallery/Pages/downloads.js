@@ -7,8 +7,13 @@ import { post } from "./api.js";
 import { h } from "./dom.js";
 
 /**
+ * Photos with all that belongs to them, or the files alone; or an album.
+ * @typedef {{ids: string[], alone?: boolean} | {album: string}} Choice
+ */
+
+/**
  * Begins to download photos, or an album with all that is in it. What fails later is told by the browser.
- * @param {{ids: string[]} | {album: string}} what
+ * @param {Choice} what
  */
 export async function download(what) {
   const { download: id } = await post("/api/downloads", what);

@@ -19,6 +19,7 @@ import { albumAt, unsavedFiles } from "./kept-uploads.js";
 import { showKeys } from "./keys-dialog.js";
 import { Library } from "./library.js";
 import { favourites, PhotosView } from "./photos-view.js";
+import { PlacesView } from "./places-view.js";
 import { SearchField } from "./search-view.js";
 import { Selection } from "./selection.js";
 import { language, setLanguage, t } from "./texts.js";
@@ -70,6 +71,8 @@ export class Gallery {
   #deleted = null;
   /** @type {DuplicatesView | null} */
   #duplicates = null;
+  /** @type {PlacesView | null} */
+  #places = null;
   /** @type {SearchField | null} */
   #search = null;
   /** @type {Viewer | null} */
@@ -221,8 +224,9 @@ export class Gallery {
     this.#albums?.remove();
     this.#deleted?.remove();
     this.#duplicates?.remove();
+    this.#places?.remove();
     this.#search?.remove();
-    this.#photos = this.#albums = this.#deleted = this.#duplicates = this.#search = null;
+    this.#photos = this.#albums = this.#deleted = this.#duplicates = this.#places = this.#search = null;
     this.#main.replaceChildren();
     document.documentElement.classList.remove("viewing");
   }
@@ -237,11 +241,12 @@ export class Gallery {
     // A view that was left with the viewer open comes back without it.
     entry.viewer = false;
     this.#leaveView();
-    const isBelowAlbums = ["album", "deleted", "duplicates"].includes(route.view);
+    const isBelowAlbums = ["album", "deleted", "duplicates", "places", "place"].includes(route.view);
     this.#parts.navigation.mark(isBelowAlbums ? "albums" : route.view);
     if (route.view === "albums") this.#showAlbums();
     else if (route.view === "deleted") this.#showDeleted();
     else if (route.view === "duplicates") this.#showDuplicates();
+    else if (route.view === "places") this.#showPlaces();
     else this.#showPhotos(route, entry.scroll);
     this.#describe();
     if (route.view === "albums") scrollTo({ top: entry.scroll });
@@ -253,7 +258,8 @@ export class Gallery {
     const deleted = labelledButton("remove", t("recentlyDeleted"), () => go({ view: "deleted" }), "plain to-deleted");
     const duplicates = labelledButton("duplicates", t("duplicates"), () => go({ view: "duplicates" }),
       "plain to-duplicates");
-    fill(this.#main, this.#albums.element, this.#note, h("div", { class: "below-albums" }, duplicates, deleted));
+    const places = labelledButton("place", t("places"), () => go({ view: "places" }), "plain to-places");
+    fill(this.#main, this.#albums.element, this.#note, h("div", { class: "below-albums" }, places, duplicates, deleted));
     this.#drawAlbums();
   }
 
@@ -274,6 +280,16 @@ export class Gallery {
     void this.#duplicates.search();
   }
 
+  #showPlaces() {
+    scrollTo({ top: 0 });
+    this.#places = new PlacesView(this.library, this.thumbnails, {
+      counted: () => this.#count(),
+      open: (place, name) => go({ view: "place", place, name }),
+    });
+    fill(this.#main, this.#places.element);
+    void this.#places.load();
+  }
+
   #drawAlbums() {
     if (!this.#albums) return;
     this.#albums.draw();
@@ -284,7 +300,7 @@ export class Gallery {
   }
 
   /**
-   * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates"}>} route
+   * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates" | "places"}>} route
    * @param {number} scroll
    */
   #showPhotos(route, scroll) {
@@ -313,7 +329,7 @@ export class Gallery {
   }
 
   /**
-   * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates"}>} route
+   * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates" | "places"}>} route
    * @returns {import("./listing.js").Query}
    */
   #queryOf(route) {
@@ -342,7 +358,7 @@ export class Gallery {
     const { route } = here();
     const texts = /** @type {const} */ ({
       albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate", favourites: "favourites",
-      search: "search", deleted: "recentlyDeleted", duplicates: "duplicates",
+      search: "search", deleted: "recentlyDeleted", duplicates: "duplicates", places: "places", place: "places",
     });
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
@@ -350,8 +366,9 @@ export class Gallery {
     this.#parents = parents.map(({ id }) => id);
     this.#parts.top.show({
       path: parents.map(({ id, name }) => ({ name, go: () => go({ view: "album", album: id }) })),
-      title: route.view === "album" ? path.at(-1)?.name ?? "" : t(texts[route.view]),
-      up: isListOfFiles(route) ? () => go({ view: "albums" }) : route.view !== "album" ? null
+      title: route.view === "album" ? path.at(-1)?.name ?? ""
+        : route.view === "place" ? route.name : t(texts[route.view]),
+      up: isBelow(route) ? () => go({ view: route.view === "place" ? "places" : "albums" }) : route.view !== "album" ? null
         : () => go(parent ? { view: "album", album: parent.id } : { view: "albums" }),
       main: this.library.readOnly ? null
         : { icon: "upload", label: t("upload"), run: () => this.pickFiles() },
@@ -362,7 +379,7 @@ export class Gallery {
   }
 
   #count() {
-    const view = this.#photos ?? this.#deleted ?? this.#duplicates;
+    const view = this.#photos ?? this.#deleted ?? this.#duplicates ?? this.#places;
     this.#parts.top.count(view ? view.subtitle : describeLibrary(this.library));
   }
 
@@ -374,7 +391,7 @@ export class Gallery {
     const album = route.view === "album" ? route.album : null;
     const { actions } = this;
     const fixed = this.library.readOnly;
-    const hasNoGrid = route.view === "albums" || isListOfFiles(route);
+    const hasNoGrid = route.view === "albums" || (isBelow(route) && route.view !== "place");
     const other = language() === "de" ? "en" : "de";
     return [
       { icon: "select", label: t("select"), shown: true, hidden: hasNoGrid,
@@ -402,6 +419,7 @@ export class Gallery {
         run: () => void actions.resetCover(album ?? "") },
       { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
         run: () => void actions.deleteAlbum(album ?? "") },
+      { icon: "place", label: t("places"), hidden: route.view !== "albums", run: () => go({ view: "places" }) },
       { icon: "duplicates", label: t("duplicates"), hidden: route.view !== "albums",
         run: () => go({ view: "duplicates" }) },
       { icon: "remove", label: t("recentlyDeleted"), hidden: route.view !== "albums",
@@ -502,6 +520,7 @@ export class Gallery {
     this.#photos?.changed(changes);
     if (changes.albums) void this.#deleted?.load();
     if (changes.albums) void this.#duplicates?.load();
+    void this.#places?.load();
     this.thumbnails.askAgain();
     if (changes.albums) this.#describe();
   }
@@ -516,6 +535,8 @@ export class Gallery {
         close: back,
         download: (photo) => void this.actions.downloadPhotos([photo.id]),
         remove: (photo) => void this.actions.deletePhotos([photo.id]).then(() => this.#refresh()),
+        downloadFile: (file) => void this.actions.downloadFile(file.id),
+        removeFile: (file) => void this.actions.deleteFile(file.id).then(() => this.#refresh()),
         makeCover: (photo) => this.actions.makeCover(photo),
         rotate: (photo) => this.#rotate(photo),
         star: (photo) => void this.star([photo.id]),
@@ -629,19 +650,20 @@ export class Gallery {
 }
 
 /**
- * True of a view that shows files of all albums to choose some of.
+ * True of a view of all albums that the view of the albums leads to.
  * @param {Route} route
  */
-const isListOfFiles = (route) => route.view === "deleted" || route.view === "duplicates";
+const isBelow = (route) => ["deleted", "duplicates", "places", "place"].includes(route.view);
 
 /**
  * Returns which photos a view shows that is no album.
- * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates"} | {view: "album"}>} route
+ * @param {Exclude<Route, {view: "albums" | "deleted" | "duplicates" | "places"} | {view: "album"}>} route
  * @returns {import("./listing.js").Query}
  */
 function queryOf(route) {
   switch (route.view) {
     case "search": return { search: route.text };
+    case "place": return { place: route.place };
     case "favourites": return { search: favourites };
     default: return { view: route.view };
   }

@@ -1,5 +1,5 @@
 /**
- * Plays a film without sound in its tile: under a mouse that rests there, or under a finger that is held.
+ * Plays a film, and that of a Live Photo, without sound in its tile: under a mouse that rests there, or under a finger that is held.
  * @module
  */
 
@@ -57,7 +57,7 @@ export class GridFilms {
   #play(tile) {
     if (!tile.isConnected) return;
     const video = h("video", {
-      src: `/api/video/${tile.dataset.id}`, class: "tile-film", loop: true, playsinline: true, "aria-hidden": "true",
+      src: `/api/${tile.classList.contains("live") ? "live" : "video"}/${tile.dataset.id}`, class: "tile-film", loop: true, playsinline: true, "aria-hidden": "true",
     });
     video.muted = true;
     video.addEventListener("playing", () => video.classList.add("ready"), { once: true });
@@ -69,10 +69,10 @@ export class GridFilms {
 }
 
 /**
- * Returns the tile of a film that an event is about.
+ * Returns the tile of a film or of a Live Photo that an event is about.
  * @param {Event} event
  */
 function filmAt({ target }) {
-  const tile = target instanceof Element ? target.closest(".tile.video") : null;
+  const tile = target instanceof Element ? target.closest(".tile.video, .tile.live") : null;
   return tile instanceof HTMLElement ? tile : null;
 }

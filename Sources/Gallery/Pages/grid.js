@@ -7,9 +7,11 @@
 import { breathe, h, oncePerFrame, picture, settle, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { Layout } from "./layout.js";
+import { groupSigns, signNames } from "./group-signs.js";
 import { formatDay, formatDate, formatDuration, formatMonth, t, yearOf } from "./texts.js";
 import { GridFilms } from "./grid-films.js";
 import { GridPointer } from "./grid-pointer.js";
+import { signs } from "./listing.js";
 import { isolated, shown } from "./names.js";
 
 /** @typedef {import("./listing.js").Listing} Listing */
@@ -473,6 +475,7 @@ export class Grid {
     // Without a picture the tile shows the name, which may be another one now.
     const hasLength = listing.durations[index] === 0 || tile?.querySelector(".tile-length") !== null;
     const isSame = tile?.dataset.version === String(version) && hasLength
+      && tile.dataset.group === String(listing.groups[index])
       && (tile.getAttribute("aria-label") === label || tile.querySelector(".tile-name") === null);
     if (tile && isSame) settle(tile);
     else tile = this.#newTile(listing, index);
@@ -506,8 +509,11 @@ export class Grid {
    * @param {number} index
    */
   #newTile(listing, index) {
-    const { id, name, kind, thumb, duration } = listing.photo(index);
-    const tile = h("div", { class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb });
+    const { id, name, kind, thumb, duration, group } = listing.photo(index);
+    const live = group & signs.live ? " live" : "";
+    const tile = h("div", {
+      class: `tile ${kind}${live}`, role: "gridcell", "data-id": id, "data-version": thumb, "data-group": group,
+    });
     const url = this.options.thumbnails.url({ id, version: thumb });
     if (url) tile.append(picture(url));
     else if (kind === "other" || thumb <= 0) {
@@ -519,6 +525,7 @@ export class Grid {
       tile.append(h("span", { class: "badge" }, icon("play")),
         duration > 0 && h("span", { class: "tile-length" }, formatDuration(duration)) || "");
     }
+    if (group > signs.several) tile.append(groupSigns(group));
     if (kind !== "other") tile.append(h("span", { class: "tile-star", title: t("favourite") }, icon("star")));
     tile.append(h("span", { class: "tick" }, icon("check")));
     return tile;
@@ -533,7 +540,7 @@ export class Grid {
     const kind = listing.kind(index);
     const parts = [
       isolated(listing.names[index]), kind === "photo" ? null : t(kind), formatDate(listing.date(index)),
-      listing.favourites[index] === 1 ? t("favourite") : null,
+      listing.favourites[index] === 1 ? t("favourite") : null, ...signNames(listing.groups[index]),
     ];
     return parts.filter(Boolean).join(", ");
   }

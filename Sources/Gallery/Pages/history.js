@@ -5,7 +5,7 @@
  */
 
 /**
- * @typedef {{view: "albums"} | {view: "deleted"} | {view: "duplicates"} | {view: "all" | "recent" | "date" | "favourites"}
+ * @typedef {{view: "albums"} | {view: "deleted"} | {view: "duplicates"} | {view: "places"} | {view: "place", place: string, name: string} | {view: "all" | "recent" | "date" | "favourites"}
  *   | {view: "search", text: string} | {view: "album", album: string}} Route
  */
 /** @typedef {{route: Route, scroll: number, viewer: boolean}} Entry */

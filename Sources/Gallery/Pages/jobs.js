@@ -32,14 +32,15 @@ export class Jobs {
   }
 
   /**
-   * Starts a job for some photos.
+   * Starts a job for some photos and all that belongs to them.
    * @param {"delete" | "move" | "copy"} kind
    * @param {string[]} ids
-   * @param {string} [album]
+   * @param {{album?: string, alone?: boolean}} [options]  `alone` for the files themselves
    */
-  async start(kind, ids, album) {
-    const { job } = await post("/api/jobs", album === undefined ? { kind, ids } : { kind, ids, album });
-    this.follow(job, kind === "delete" ? t("deletedPhotos", { n: ids.length }) : null);
+  async start(kind, ids, options = {}) {
+    const { job } = await post("/api/jobs", { kind, ids, ...options });
+    const deleted = options.alone ? "deletedFiles" : "deletedPhotos";
+    this.follow(job, kind === "delete" ? t(deleted, { n: job.total }) : null);
   }
 
   /**

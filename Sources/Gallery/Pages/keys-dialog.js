@@ -22,7 +22,7 @@ const inGrid = [
 const inViewer = [
   [["←", "→"], "keyNeighbours"], [["Home", "End"], "keyEnds"], [["Space"], "keyPlay"], [["I"], "information"],
   [["F"], "favourite"], [["R"], "rotate"], [["D"], "download"], [["Del"], "delete"], [["+", "-", "0"], "keyZoom"],
-  [["O"], "showOriginal"], [["S"], "slideshow"], [["Shift", "F"], "fullScreen"],
+  [["L"], "playLive"], [["O"], "showOriginal"], [["S"], "slideshow"], [["Shift", "F"], "fullScreen"],
 ];
 
 /**

@@ -12,13 +12,18 @@ import { ratioOf } from "./layout.js";
 /** @typedef {"name" | "oldest" | "newest" | "added"} Sort */
 /**
  * Which photos a view shows.
- * @typedef {{view: "all" | "recent" | "date"} | {album: string, sort?: Sort} | {search: string}} Query
+ * @typedef {{view: "all" | "recent" | "date"} | {album: string, sort?: Sort} | {search: string} |
+ *   {place: string}} Query
  */
 /**
  * One photo of a listing.
  * @typedef {{id: string, name: string, kind: Kind, width: number, height: number, taken: number | null,
- *   modified: number, size: number, album: string, thumb: number, duration: number, favourite: boolean}} Photo
+ *   modified: number, size: number, album: string, thumb: number, duration: number, favourite: boolean,
+ *   group: number}} Photo
  */
+
+/** What `group` says of a photo, as bits: files belong to it, and what they are. */
+export const signs = /** @type {const} */ ({ several: 1, live: 2, raw: 4, edited: 8 });
 
 /** @type {Kind[]} */
 const kinds = ["photo", "video", "other"];
@@ -52,6 +57,8 @@ export class Listing {
   durations;
   /** 1 for favourites. */
   favourites;
+  /** What belongs to each photo, as `signs`. */
+  groups;
   /** Width divided by height, as the layout wants it. */
   ratios;
   /** Day of capture since 1970, for views by date. */
@@ -77,6 +84,7 @@ export class Listing {
     this.thumbs = new Float64Array(count);
     this.durations = new Float32Array(count);
     this.favourites = new Uint8Array(count);
+    this.groups = new Uint8Array(count);
     this.ratios = new Float32Array(count);
     this.days = new Int32Array(count);
   }
@@ -107,6 +115,7 @@ export class Listing {
     this.thumbs[index] = columns.thumb[offset];
     this.durations[index] = columns.duration[offset];
     this.favourites[index] = columns.favourite[offset];
+    this.groups[index] = columns.group?.[offset] ?? 0;
     this.days[index] = Math.floor(this.date(index) / secondsOfDay);
     this.setSize(index, columns.width[offset], columns.height[offset]);
     this.loaded += 1;
@@ -159,6 +168,7 @@ export class Listing {
       thumb: this.thumbs[index],
       duration: this.durations[index],
       favourite: this.favourites[index] === 1,
+      group: this.groups[index],
     };
   }
 
@@ -199,6 +209,7 @@ export class Listing {
 /** @param {Query} query */
 function pathOf(query) {
   if ("search" in query) return `/api/photos?search=${encodeURIComponent(query.search)}`;
+  if ("place" in query) return `/api/photos?place=${query.place}`;
   return "album" in query ? `/api/photos?album=${query.album}&sort=${query.sort ?? "name"}` : `/api/photos?view=${query.view}`;
 }
 

@@ -211,6 +211,27 @@ export class Slide {
     return true;
   }
 
+  /** Plays the film of a Live Photo over it once, or ends that. Returns true. */
+  toggleLive() {
+    const before = this.#box.querySelector(".live-film");
+    if (before) {
+      this.#removeVideo();
+      return true;
+    }
+    const video = h("video", {
+      src: `/api/live/${this.photo.id}`, class: "live-film", playsinline: true, "aria-label": t("livePhoto"),
+    });
+    video.addEventListener("loadeddata", () => video.classList.add("ready"), { once: true });
+    video.addEventListener("ended", () => this.#removeVideo());
+    video.addEventListener("error", () => {
+      video.remove();
+      this.#say(t("videoUnplayable"));
+    });
+    this.#box.append(video);
+    void video.play().catch(() => {});
+    return true;
+  }
+
   /** Shows the original, once. */
   async showOriginal() {
     if (this.photo.kind !== "photo" || this.#original !== "none") return;

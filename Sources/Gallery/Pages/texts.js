@@ -66,6 +66,11 @@ export const table = define({
   nothingDeleted: ["Nothing was deleted", "Nichts gelöscht"],
   fileCount: [["{n} file", "{n} files"], ["{n} Datei", "{n} Dateien"]],
   daysLeft: [["{n} day left", "{n} days left"], ["noch {n} Tag", "noch {n} Tage"]],
+  places: ["Places", "Orte"],
+  placeCount: [["{n} place", "{n} places"], ["{n} Ort", "{n} Orte"]],
+  noPlaces: ["No places", "Keine Orte"],
+  noPlacesText: ["Photos and videos that state where they were taken appear here by their nearest town.",
+    "Fotos und Videos, die sagen, wo sie aufgenommen wurden, erscheinen hier nach der nächsten Stadt."],
   duplicates: ["Duplicates", "Doppelte"],
   duplicatesText: ["Photos that you have more than once, in all albums. Selected are only copies without which nothing is "
     + "lost: one with the same content stays. What you delete can come back from “Recently deleted”.",
@@ -119,6 +124,24 @@ export const table = define({
   panoramas: ["Panoramas", "Panoramen"],
   livePhotos: ["Live Photos", "Live-Fotos"],
   rawPhotos: ["Raw", "Raw"],
+
+  // What belongs together
+  live: ["LIVE", "LIVE"],
+  livePhoto: ["Live Photo", "Live-Foto"],
+  playLive: ["Play the Live Photo", "Live-Foto abspielen"],
+  rawSign: ["RAW+JPEG", "RAW+JPEG"],
+  rawAndPicture: ["Raw with its picture", "Raw mit seinem Bild"],
+  withEdit: ["with an edited version", "mit bearbeiteter Fassung"],
+  withFiles: ["with files that belong to it", "mit Dateien, die dazugehören"],
+  belongs: ["Belongs together", "Gehört zusammen"],
+  partRaw: ["Raw", "Raw"],
+  partPhoto: ["Photo", "Foto"],
+  partFilm: ["Video", "Video"],
+  partEdited: ["Edited", "Bearbeitet"],
+  partSidecar: ["Sidecar", "Begleitdatei"],
+  downloadFile: ["Download {name} alone", "Nur {name} herunterladen"],
+  deleteFile: ["Delete {name} alone", "Nur {name} löschen"],
+  deletedFiles: [["{n} file deleted", "{n} files deleted"], ["{n} Datei gelöscht", "{n} Dateien gelöscht"]],
 
   // Looking
   keys: ["Keys", "Tasten"],

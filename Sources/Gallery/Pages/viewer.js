@@ -6,6 +6,8 @@
 import { append, fill, h, style, wantsLittleMotion } from "./dom.js";
 import { Gestures } from "./gestures.js";
 import { icon } from "./icons.js";
+import { signNames } from "./group-signs.js";
+import { signs } from "./listing.js";
 import { shown } from "./names.js";
 import { Pictures } from "./pictures.js";
 import { showKeys } from "./keys-dialog.js";
@@ -31,6 +33,17 @@ import { ViewerInfo } from "./viewer-info.js";
  * @property {(photo: Photo) => void} star  makes it a favourite, or none any more
  * @property {() => void} dated  called when a date was corrected
  * @property {(album: string) => void} goToAlbum
+ * @property {(file: GroupFile) => void} downloadFile  downloads one file without what belongs to it
+ * @property {(file: GroupFile) => void} removeFile  deletes one file alone
+ */
+/**
+ * One of the files that belong together.
+ * @typedef {{id: string, name: string, kind: import("./listing.js").Kind, size: number,
+ *   part: "raw" | "photo" | "film" | "edited" | "sidecar" | "other"}} GroupFile
+ */
+/**
+ * What the panel of details asks the viewer for.
+ * @typedef {ViewerActions & {showFile: (file: GroupFile) => void, foundLive: () => void}} InfoActions
  */
 
 const between = 24;
@@ -49,10 +62,15 @@ export class Viewer {
   #caption;
   #controls;
   #star;
+  #live;
   #slideshow = new Slideshow(() => this.step(1), () => this.element.querySelector(".slide:not([aria-hidden]) video"));
   #info;
   #forget;
   #readOnly;
+  /** @type {Photo | null} a file that belongs to the photo, and is shown in its place */
+  #file = null;
+  /** The id of a photo that turned out to have a film inside it. */
+  #foundLive = "";
 
   /**
    * @param {Listing} listing
@@ -65,7 +83,15 @@ export class Viewer {
     this.#thumbnails = thumbnails;
     this.#actions = actions;
     this.#readOnly = library.readOnly;
-    this.#info = new ViewerInfo(actions, library.readOnly);
+    this.#info = new ViewerInfo({
+      ...actions,
+      showFile: (file) => this.showFile(file),
+      removeFile: (file) => this.#removeFile(file),
+      foundLive: () => {
+        this.#foundLive = this.photo.id;
+        this.#describe();
+      },
+    }, library.readOnly);
     this.#track = h("div", { class: "track" });
     this.#stage = h("div", { class: "stage" }, this.#track);
     this.#caption = h("div", { class: "viewer-caption", "aria-live": "polite" });
@@ -80,6 +106,7 @@ export class Viewer {
     this.#arrow("forward", t("next"), 1),
     this.#info.element);
     this.#star = this.#button("star", t("favourite"), () => actions.star(this.photo));
+    this.#live = this.#button("live", t("playLive"), () => this.#playLive());
     this.#addControls();
     this.#listenToGestures();
     // Keys belong to the viewer wherever the focus is, because a closed dialog may leave it nowhere.
@@ -120,6 +147,7 @@ export class Viewer {
     const { id } = this.photo;
     this.#listing = listing;
     const found = listing.indexOf(id);
+    if (found < 0) this.#file = null;
     if (listing.loaded === 0) {
       this.#actions.close();
       return;
@@ -129,6 +157,12 @@ export class Viewer {
     this.#slides.clear();
     const before = old.get(id);
     for (const at of this.#near()) this.#adopt(at, old);
+    const other = this.#file && old.get(this.#file.id);
+    if (other) {
+      this.#slides.get(this.index)?.remove();
+      this.#slides.set(this.index, other);
+      old.delete(other.photo.id);
+    }
     for (const slide of old.values()) slide.remove();
     this.#arrange();
     this.#resume(before);
@@ -160,6 +194,47 @@ export class Viewer {
     old.delete(photo.id);
   }
 
+  /**
+   * Shows one of the files that belong to the photo in its place, until the person goes on.
+   * @param {GroupFile | Photo} file
+   */
+  showFile(file) {
+    const { photo } = this;
+    const isPhoto = file.id === photo.id;
+    this.#leaveFile();
+    if (!isPhoto) {
+      const { id, name, kind, size } = file;
+      this.#file = { ...photo, id, name, kind, size, width: 0, height: 0, duration: 0, thumb: -1, group: 0 };
+    }
+    this.#slides.get(this.index)?.remove();
+    this.#slides.delete(this.index);
+    this.#arrange();
+  }
+
+  /** @param {GroupFile} file */
+  #removeFile(file) {
+    if (file.id === this.#file?.id) this.showFile(this.photo);
+    this.#actions.removeFile(file);
+  }
+
+  /** Goes back from a file to the photo that it belongs to. */
+  #leaveFile() {
+    if (!this.#file) return;
+    this.#file = null;
+    this.#slides.get(this.index)?.remove();
+    this.#slides.delete(this.index);
+  }
+
+  /** Plays the film of a Live Photo over it, or ends that; false where there is none. */
+  #playLive() {
+    return this.#isLive && this.#slides.get(this.index)?.toggleLive() === true;
+  }
+
+  get #isLive() {
+    const { photo } = this;
+    return !this.#file && photo.kind === "photo" && ((photo.group & signs.live) > 0 || photo.id === this.#foundLive);
+  }
+
   /** Draws the photo in the middle again, after it was rotated. */
   redraw() {
     this.#pictures.forgetOriginal();
@@ -189,7 +264,7 @@ export class Viewer {
       slide.remove();
       this.#slides.delete(at);
     }
-    this.#pictures.keepLoading(near.map((at) => this.#listing.ids[at]));
+    this.#pictures.keepLoading([...near.map((at) => this.#listing.ids[at]), this.#file?.id ?? ""]);
     for (const at of near) if (!this.#slides.has(at)) this.#addSlide(at);
     for (const [at, slide] of this.#slides) {
       style(slide.element, { transform: `translateX(calc(${at - this.index} * (100% + ${between}px)))` });
@@ -214,7 +289,7 @@ export class Viewer {
 
   /** @param {number} at */
   #addSlide(at) {
-    const photo = this.#listing.photo(at);
+    const photo = at === this.index && this.#file ? this.#file : this.#listing.photo(at);
     const thumbnail = this.#thumbnails.url({ id: photo.id, version: photo.thumb });
     const slide = new Slide(photo, thumbnail, this.#pictures, this.#stageSize);
     this.#slides.set(at, slide);
@@ -234,11 +309,13 @@ export class Viewer {
   }
 
   #describe() {
-    const { name, taken, modified, kind } = this.photo;
+    const { name, taken, modified, kind } = this.#file ?? this.photo;
+    const also = this.#file ? [] : signNames(this.photo.group);
     fill(this.#caption,
       h("strong", { dir: "auto" }, shown(name)),
       h("span", null, formatDateLong(taken ?? modified, taken !== null), " · ",
-        t("photoOf", { n: this.index + 1, total: this.#listing.count })));
+        [t("photoOf", { n: this.index + 1, total: this.#listing.count }), ...also].join(" · ")));
+    this.#live.hidden = !this.#isLive;
     for (const button of this.#controls.querySelectorAll("button")) {
       if (button.dataset.only) button.hidden = button.dataset.only !== kind;
     }
@@ -246,7 +323,7 @@ export class Viewer {
     if (before instanceof HTMLElement) before.hidden = this.index === 0;
     if (after instanceof HTMLElement) after.hidden = this.index >= this.#listing.loaded - 1;
     this.drawStar();
-    this.#info.show(this.photo);
+    this.#info.show(this.photo, this.#file?.id ?? this.photo.id);
   }
 
   /**
@@ -293,6 +370,7 @@ export class Viewer {
     more.setAttribute("aria-haspopup", "menu");
     more.setAttribute("aria-expanded", "false");
     append(this.#controls, [
+      this.#live,
       this.#button("full", t("showOriginal"), () => this.#zoomToPixels(), "photo"),
       this.#button("download", t("download"), () => actions.download(this.photo)),
       ...change, info, more,
@@ -350,6 +428,7 @@ export class Viewer {
   step(direction) {
     const to = this.index + direction;
     if (to < 0 || to >= this.#listing.loaded) return false;
+    this.#leaveFile();
     this.index = to;
     this.#arrange();
     this.#slideshow.restart();
@@ -492,13 +571,14 @@ export class Viewer {
       F: toggleFullScreen,
       "?": () => void showKeys(),
       d: () => this.#actions.download(this.photo),
+      l: () => this.#playLive(),
     };
     if (!this.#readOnly) {
       keys.f = () => this.#actions.star(this.photo);
       keys.r = () => void this.#actions.rotate(this.photo);
       keys.Delete = () => this.#actions.remove(this.photo);
     }
-    if (!onButton) keys[" "] = () => slide?.togglePlaying() || this.element.classList.toggle("bare");
+    if (!onButton) keys[" "] = () => slide?.togglePlaying() || this.#playLive() || this.element.classList.toggle("bare");
     const action = keys[event.key];
     if (!action) return;
     event.preventDefault();
@@ -507,6 +587,7 @@ export class Viewer {
 
   /** @param {number} index */
   #jump(index) {
+    this.#leaveFile();
     this.index = index;
     this.#arrange();
   }

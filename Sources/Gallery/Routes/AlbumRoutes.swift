@@ -74,11 +74,7 @@ extension GalleryRoutes {
     to text: inout JSONText
   ) {
     let content = album.found.content
-    let shown =
-      hidden.isEmpty
-      ? nil : (0..<content.count).filter { !hidden.contains(content.inodes[$0]) }
-    let pictures = shown.map { $0.count { content.kinds[$0] != .other } } ?? content.pictures
-    let videos = shown.map { $0.count { content.kinds[$0] == .video } } ?? content.videos
+    let counts = content.counts(without: hidden)
     text.object { text in
       text.field("id", session.id(album.found.inode))
       text.field("parent", album.found.parent.map(session.id))
@@ -86,9 +82,9 @@ extension GalleryRoutes {
       let cover = covers[album]
       text.field("cover", cover.map { session.id($0.inode) })
       text.field("coverThumb", cover?.thumb ?? 0)
-      text.field("photos", Int64(pictures))
-      text.field("videos", Int64(videos))
-      text.field("others", Int64((shown?.count ?? content.count) - pictures))
+      text.field("photos", Int64(counts.all - counts.others))
+      text.field("videos", Int64(counts.videos))
+      text.field("others", Int64(counts.others))
       text.field("modified", album.found.modified)
     }
   }

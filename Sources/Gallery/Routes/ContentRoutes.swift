@@ -3,6 +3,8 @@ import FileKinds
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import PhotoGroups
+import PictureMetadata
 import Posix
 
 extension GalleryRoutes {
@@ -15,7 +17,7 @@ extension GalleryRoutes {
     router.get("/api/thumb/:id") { request, context in
       let session = try sessions.session(request)
       let photo = try session.photo(try Self.parameter("id", context))
-      return try await files.run { try thumbnail(of: photo, session) }
+      return try await files.run { try thumbnail(of: photo.face, session) }
     }
     router.get("/api/thumbs") { request, _ in
       let session = try sessions.session(request)
@@ -36,6 +38,9 @@ extension GalleryRoutes {
     }
     router.get("/api/video/:id") { request, context in
       try await original(request, context)
+    }
+    router.get("/api/live/:id") { request, context in
+      try await live(request, context)
     }
     router.post("/api/downloads") { request, _ in
       let session = try sessions.session(request)
@@ -75,7 +80,7 @@ extension GalleryRoutes {
     var folder: Folder?
     var album: UInt64?
     for id in ids {
-      let photo = try? session.photo(id)
+      let photo = try? session.photo(id).face
       if let photo, photo.album.found.inode != album {
         folder = try? session.space.mount.folder(photo.album.found.path + [.thumb])
         album = photo.album.found.inode
@@ -110,11 +115,24 @@ extension GalleryRoutes {
   private func preview(of photo: SpaceIndex.Photo, _ edge: Int, _ session: Session) throws
     -> Response
   {
-    let bytes = try session.space.mount.preview(photo.row.name, in: photo.folder, edge: edge)
+    let bytes = try preview(of: photo, or: photo.face, edge, session.space.mount)
     guard let type = ImageKind.browserType(of: bytes) else { throw GalleryError(.failed) }
     return Response(
       status: .ok, headers: [.contentType: type],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  /// The preview of the photo that shows another one where nothing decodes that.
+  private func preview(
+    of photo: SpaceIndex.Photo, or face: SpaceIndex.Photo, _ edge: Int, _ mount: MountedSpace
+  ) throws -> [UInt8] {
+    do {
+      return try mount.preview(photo.row.name, in: photo.folder, edge: edge)
+    } catch {
+      let isUnknown = GalleryError(any: error).code == .unknown
+      if !isUnknown || face.row.inode == photo.row.inode { throw error }
+      return try mount.preview(face.row.name, in: face.folder, edge: edge)
+    }
   }
 
   // MARK: Originals
@@ -129,30 +147,53 @@ extension GalleryRoutes {
     return response
   }
 
+  /// The film of a photo's moment: the one beside it, or the one inside it.
+  private func live(_ request: Request, _ context: Context) async throws -> Response {
+    let session = try sessions.session(request)
+    let photo = try session.photo(try Self.parameter("id", context))
+    let (film, part) = try await files.run { () throws -> (SpaceIndex.Photo, Range<Int64>?) in
+      let film = session.space.files(with: photo).files.first { $0.part == .film }
+      if let film = film.flatMap({ session.space.index.photo($0.row.inode) }) { return (film, nil) }
+      let file = try session.space.mount.open(photo.row.name, in: photo.folder)
+      let inside = MotionPhoto.film(size: file.entry.size) { try? file.bytes($0, at: $1) }
+      guard let inside else { throw GalleryError(.unknown) }
+      return (photo, inside)
+    }
+    var response = try await file(
+      film, session, context.channel, range: request.headers[.range],
+      ofVersion: request.headers[.ifRange], isToBeSaved: false, part: part)
+    response.headers[.acceptRanges] = "bytes"
+    return response
+  }
+
   /// The content of a photo, or a part of it. For a part of another version it is the whole.
   private func file(
     _ photo: SpaceIndex.Photo, _ session: Session, _ channel: any Channel, range: String? = nil,
-    ofVersion version: String? = nil, isToBeSaved: Bool = true
+    ofVersion version: String? = nil, isToBeSaved: Bool = true, part: Range<Int64>? = nil
   ) async throws -> Response {
+    let first = part?.lowerBound ?? 0
     let (file, start) = try await files.run {
       let file = try session.space.mount.open(photo.row.name, in: photo.folder)
-      return (file, try file.bytes(128, at: 0))
+      return (file, try file.bytes(128, at: first))
     }
     var headers: HTTPFields = [
       .contentType: ImageKind.browserType(of: start) ?? "application/octet-stream"
     ]
     if isToBeSaved { headers[.contentDisposition] = Disposition.attachment(photo.row.name) }
-    let size = file.entry.size
+    let size = part.map { $0.upperBound - first } ?? file.entry.size
     let tag = Self.tag(file.entry)
     headers[.eTag] = tag
     switch ByteRange(version == nil || version == tag ? range : nil, size: size) {
     case .whole:
       return Response(
-        status: .ok, headers: headers, body: body(of: file, 0..<size, session, channel))
+        status: .ok, headers: headers,
+        body: body(of: file, first..<first + size, session, channel))
     case .part(let range):
       headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
       return Response(
-        status: .partialContent, headers: headers, body: body(of: file, range, session, channel))
+        status: .partialContent, headers: headers,
+        body: body(
+          of: file, first + range.lowerBound..<first + range.upperBound, session, channel))
     case .unsatisfiable:
       var response = GalleryError(.range).response
       response.headers[.contentRange] = "bytes */\(size)"
@@ -199,14 +240,29 @@ extension GalleryRoutes {
     case .photo(let photo):
       guard let photo = index.photo(photo) else { throw GalleryError(.unknown) }
       return try await file(photo, session, channel)
-    case .photos(let photos):
-      items = ZipStream.items(photos.compactMap { index.photo($0) }, below: nil)
+    case .photos(let groups):
+      items = await files.runPlain {
+        let found = groups.compactMap { group in
+          index.photo(group[0]).map { photo in
+            let isAlone = group.count == 1
+            return isAlone
+              ? PhotoFiles(alone: photo) : session.space.files(with: photo).only(Set(group))
+          }
+        }
+        return ZipStream.items(found, below: nil)
+      }
     case .album(let album):
       guard let album = index.album(album) else { throw GalleryError(.unknown) }
-      let photos = index.tree(under: album.found.inode).reversed().flatMap { album in
-        album.found.content.inodes.compactMap { index.photo($0) }
+      items = await files.runPlain {
+        let hidden = index.hidden
+        let groups = index.tree(under: album.found.inode).reversed().flatMap { inner in
+          var shown: [UInt64] = []
+          let content = inner.found.content
+          content.eachShown(without: hidden) { shown.append(content.inodes[$0]) }
+          return shown.compactMap { index.photo($0) }.map { session.space.files(with: $0) }
+        }
+        return ZipStream.items(groups, below: album.found.path)
       }
-      items = ZipStream.items(photos, below: album.found.path)
     }
     let stream = try ZipStream(session.space, items)
     return Response(

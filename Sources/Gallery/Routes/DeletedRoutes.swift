@@ -23,7 +23,9 @@ extension GalleryRoutes {
   func addDeleted(to router: Router<Context>) {
     router.get("/api/deleted") { request, _ in
       let session = try sessions.session(request)
-      return try await files.run { reply(try session.space.mount.deletedFiles(), session) }
+      return try await files.run {
+        reply(DeletedGroups.groups(try session.space.mount.deletedFiles()), session)
+      }
     }
     router.get("/api/deleted/:id/thumb") { request, context in
       let session = try sessions.session(request)
@@ -58,20 +60,24 @@ extension GalleryRoutes {
     }
   }
 
-  private func reply(_ files: [DeletedFileEntry], _ session: Session) -> Response {
+  private func reply(_ groups: [[DeletedFileEntry]], _ session: Session) -> Response {
     var text = JSONText()
     text.object { text in
-      text.field("files", each: files) { text, file in
-        text.object { text in describe(file, session, &text) }
+      text.field("files", each: groups) { text, group in
+        text.object { text in describe(group, session, &text) }
       }
     }
     return text.response()
   }
 
-  private func describe(_ file: DeletedFileEntry, _ session: Session, _ text: inout JSONText) {
+  private func describe(
+    _ group: [DeletedFileEntry], _ session: Session, _ text: inout JSONText
+  ) {
+    let file = group[0]
     text.field("id", session.id(file.number))
+    text.field("ids", each: group) { $0.value(session.id($1.number)) }
     text.field("path", each: file.path.split(separator: "/")) { $0.value(String($1)) }
-    text.field("size", file.size)
+    text.field("size", group.reduce(0) { $0 + $1.size })
     text.field("deleted", file.deleted)
     text.field("secondsLeft", file.secondsLeft)
     text.field("cause", file.cause)
@@ -84,7 +90,7 @@ extension GalleryRoutes {
     let found = try session.space.mount.deletedFiles().filter {
       $0.cause == "overwritten" && $0.path == path
     }
-    return reply(found.reversed(), session)
+    return reply(found.reversed().map { [$0] }, session)
   }
 
   private func restore(_ numbers: [UInt64], _ session: Session) throws -> Response {

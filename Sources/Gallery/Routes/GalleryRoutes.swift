@@ -33,6 +33,7 @@ struct GalleryRoutes: Sendable {
     addPhotos(to: router)
     addDeleted(to: router)
     addDuplicates(to: router)
+    addPlaces(to: router)
     addNotes(to: router)
     addContent(to: router)
     addChanges(to: router)

@@ -6,6 +6,8 @@ extension GalleryRoutes {
     var kind: Job.Kind
     var ids: [String]
     var album: String?
+    /// True for the files themselves, without what belongs to them.
+    var alone: Bool?
   }
 
   /// Room for the ids of 200,000 photos.
@@ -39,23 +41,26 @@ extension GalleryRoutes {
   private func begin(_ order: Order, _ session: Session) throws -> Job {
     try session.space.requireWritable()
     if order.kind == .load { throw GalleryError(.invalid) }
-    var seen: Set<UInt64> = []
-    let inodes = try order.ids.map { try session.inode($0) }.filter { seen.insert($0).inserted }
-    for inode in inodes where session.space.index.photo(inode) == nil {
-      throw GalleryError(.unknown)
-    }
-    let job = Job(order.kind, total: inodes.count)
+    let items = try items(order, session)
+    let job = Job(order.kind, total: items.count)
     let work = JobWork(session, job, self.work)
     if order.kind == .delete {
       session.jobs.add(job)
-      work.delete(inodes)
+      work.delete(items)
       return job
     }
     guard let id = order.album else { throw GalleryError(.invalid) }
     let album = try session.album(id)
     session.jobs.add(job)
-    if order.kind == .move { work.move(inodes, to: album) } else { work.copy(inodes, to: album) }
+    if order.kind == .move { work.move(items, to: album) } else { work.copy(items, to: album) }
     return job
+  }
+
+  /// Each group once, however many of its files an order names.
+  private func items(_ order: Order, _ session: Session) throws -> [JobWork.Item] {
+    let isAlone = order.alone == true
+    let groups = try session.groups(order.ids, isAlone: isAlone)
+    return groups.map { JobWork.Item(photo: $0[0], files: Set($0)) }
   }
 
   static func reply(_ job: Job) -> Response {

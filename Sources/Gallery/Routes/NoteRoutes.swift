@@ -23,34 +23,50 @@ extension GalleryRoutes {
   /// the others.
   private func setFavourites(_ order: FavouriteOrder, _ session: Session) throws -> Response {
     try session.space.requireWritable()
-    let photos = order.ids.compactMap { try? session.photo($0) }
-      .filter { $0.row.kind != .other }
+    let there = order.ids.filter { (try? session.photo($0)) != nil }
+    let photos = try session.groups(there).compactMap { session.space.index.photo($0[0]) }
     let note = NoteChange(isFavourite: order.on)
-    for photo in photos { try set(note, on: photo, session) }
+    var count = 0
+    for photo in photos where try set(note, on: session.space.files(with: photo), session) {
+      count += 1
+    }
     session.space.refresh(Set(photos.map(\.album.found.inode)))
     var text = JSONText()
-    text.object { $0.field("count", Int64(photos.count)) }
+    text.object { $0.field("count", Int64(count)) }
     return text.response()
   }
 
+  /// Sets notes on a photo, and on the pictures and films that belong to it: so a note stays whichever of
+  /// them a person keeps.
   func note(_ change: NoteChange, on photo: SpaceIndex.Photo, _ session: Session) throws {
-    try set(change, on: photo, session)
+    let files = session.space.files(with: photo)
+    if try !set(change, on: files, session) {
+      _ = try set(change, on: PhotoFiles(alone: photo), session, evenOther: true)
+    }
     session.space.refresh(photo.album.found.inode)
   }
 
-  private func set(_ change: NoteChange, on photo: SpaceIndex.Photo, _ session: Session) throws {
-    let folder = try session.space.mount.folder(photo.folder)
-    if try folder.entry(photo.row.name).file.inode != photo.row.inode {
-      throw GalleryError(.unknown)
-    }
-    let path = folder.path(of: photo.row.name)
-    for (name, value) in try change.values() {
-      if let value {
-        try ExtendedAttribute.set(name, to: value, of: path)
-      } else {
-        try ExtendedAttribute.remove(name, of: path)
+  /// Returns false if no file is a picture or film.
+  private func set(
+    _ change: NoteChange, on files: PhotoFiles, _ session: Session, evenOther: Bool = false
+  ) throws -> Bool {
+    let values = try change.values()
+    let media = files.files.filter { evenOther || $0.isMedium }
+    let folder = try session.space.mount.folder(files.folder)
+    for file in media {
+      if try folder.entry(file.row.name).file.inode != file.row.inode {
+        throw GalleryError(.unknown)
+      }
+      let path = folder.path(of: file.row.name)
+      for (name, value) in values {
+        if let value {
+          try ExtendedAttribute.set(name, to: value, of: path)
+        } else {
+          try ExtendedAttribute.remove(name, of: path)
+        }
       }
     }
+    return !media.isEmpty
   }
 
   private func facts(of photo: SpaceIndex.Photo, _ session: Session) -> KnownFacts {

@@ -9,6 +9,8 @@ enum PhotoView {
   case album(SpaceIndex.Album, Order)
   case all, recent, date
   case found(SearchQuery, text: String)
+  /// What was taken near a town, by its number.
+  case place(UInt16)
 
   /// The order of an album: by name, by date with the oldest or the newest first, or with those first whose
   /// files are newest.
@@ -29,6 +31,11 @@ enum PhotoView {
     }
     if let text = GalleryRoutes.query("search", request) {
       self = .found(SearchQuery(text, towns: Places.table), text: text)
+      return
+    }
+    if let text = GalleryRoutes.query("place", request) {
+      guard let town = UInt16(text), town > 0 else { throw GalleryError(.invalid) }
+      self = .place(town)
       return
     }
     switch GalleryRoutes.query("view", request) {
@@ -62,6 +69,7 @@ extension PhotoView {
     case .recent: "recent"
     case .date: "date"
     case .found(_, let text): "search \(text)"
+    case .place(let town): "place \(town)"
     }
   }
 }
@@ -94,10 +102,11 @@ struct PhotoListing: Sendable {
     for (number, album) in albums.enumerated() {
       let content = album.found.content
       let words = SearchText(album: album.found.path).bytes
-      for row in 0..<content.count where !hidden.contains(content.inodes[row]) {
+      content.eachShown(without: hidden) { row in
         if case .found(let query, _) = view, !content.isFound(row, by: query, album: words.span) {
-          continue
+          return
         }
+        if case .place(let town) = view, content.town(row) != town { return }
         if content.kinds[row] == .video { videos += 1 }
         if content.kinds[row] == .other { others += 1 }
         let key = PhotoListing.key(content, row, view)
@@ -107,7 +116,7 @@ struct PhotoListing: Sendable {
     // Those of one time stay in the order of their names.
     switch view {
     case .album(_, .oldest): places.sort { ($0.key, $0.row) < ($1.key, $1.row) }
-    case .recent, .date, .found, .album(_, .newest), .album(_, .added):
+    case .recent, .date, .found, .place, .album(_, .newest), .album(_, .added):
       places.sort { ($1.key, $0.album, $0.row) < ($0.key, $1.album, $1.row) }
     case .album(_, .name), .all: break
     }
@@ -116,7 +125,7 @@ struct PhotoListing: Sendable {
   private static func key(_ content: AlbumContent, _ row: Int, _ view: PhotoView) -> Int64 {
     switch view {
     case .recent, .album(_, .added): content.modified[row]
-    case .date, .found, .album(_, .oldest), .album(_, .newest):
+    case .date, .found, .place, .album(_, .oldest), .album(_, .newest):
       content.details[row].taken ?? content.modified[row]
     case .album(_, .name), .all: 0
     }
@@ -133,8 +142,12 @@ struct PhotoListing: Sendable {
       column("id", places, &text) { $0.value(id($1.inodes[$2])) }
       column("name", places, &text) { $0.value($1.name($2).text) }
       column("kind", places, &text) { $0.value($1.kinds[$2].name) }
-      column("width", places, &text) { $0.value(Int64($1.details[$2].width)) }
-      column("height", places, &text) { $0.value(Int64($1.details[$2].height)) }
+      column("width", places, &text) {
+        $0.value(Int64($1.details[PhotoListing.sized($1, $2)].width))
+      }
+      column("height", places, &text) {
+        $0.value(Int64($1.details[PhotoListing.sized($1, $2)].height))
+      }
       column("taken", places, &text) { $0.value($1.details[$2].taken) }
       column("modified", places, &text) { $0.value($1.modified[$2]) }
       column("size", places, &text) { $0.value($1.sizes[$2]) }
@@ -143,8 +156,9 @@ struct PhotoListing: Sendable {
       }
       column("duration", places, &text) { $0.value(PhotoListing.duration($1.details[$2])) }
       column("favourite", places, &text) {
-        $0.value(Int64($1.details[$2].kinds.contains(.favourite) ? 1 : 0))
+        $0.value(Int64($1.isFavourite($2) ? 1 : 0))
       }
+      column("group", places, &text) { $0.value(PhotoListing.signs($1, $2)) }
       column("thumb", places, &text) { $0.value(PhotoListing.thumb($1, $2)) }
     }
     return text.response()
@@ -159,6 +173,14 @@ struct PhotoListing: Sendable {
     }
   }
 
+  /// What a tile says of the files behind it: 1 if there are some, and 2 for a film that plays, 4 for a raw
+  /// file with its picture, 8 for an edited form.
+  private static func signs(_ content: AlbumContent, _ row: Int) -> Int64 {
+    let live: Int64 = content.isLive(row) ? 2 : 0
+    guard let group = content.groups.group(of: row) else { return live }
+    return live + 1 + (group.isRawAndPicture ? 4 : 0) + (group.isEdited ? 8 : 0)
+  }
+
   /// Whole seconds, so that a listing stays short.
   private static func duration(_ details: PhotoDetails) -> Int64 {
     Int64(clamping: Int((details.duration).rounded(.up)))
@@ -167,8 +189,14 @@ struct PhotoListing: Sendable {
   /// A photo without a thumbnail that has not changed for so long waits for none: its decoding failed.
   private static let patience = Duration.seconds(86_400)
 
+  /// The file whose size is that of the tile.
+  private static func sized(_ content: AlbumContent, _ row: Int) -> Int {
+    content.details[row].width > 0 ? row : content.face(row)
+  }
+
   /// A new thumbnail is a new inode.
-  static func thumb(_ content: AlbumContent, _ row: Int) -> Int64 {
+  static func thumb(_ content: AlbumContent, _ place: Int) -> Int64 {
+    let row = content.face(place)
     if content.thumbnails[row] != 0 { return Int64(content.thumbnails[row] & 0xF_FFFF_FFFF_FFFF) }
     let isWaiting =
       content.kinds[row] == .photo && !content.details[row].isHopeless

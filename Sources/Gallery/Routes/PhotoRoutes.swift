@@ -1,6 +1,7 @@
 import AlbumModel
 import HTTPTypes
 import Hummingbird
+import PhotoGroups
 import PictureMetadata
 import Posix
 
@@ -80,17 +81,38 @@ extension GalleryRoutes {
       text.field("focalLength35", facts.focalLengthOn35mm.map { Int64($0) })
       text.field("rotation", rotation(of: photo, session))
       writeNotes(of: photo, facts, session, to: &text)
+      text.field("live", isLive(photo, session))
       text.field("path", each: photo.album.found.path) { $0.value($1.text) }
+      text.field("files", each: session.space.files(with: photo).files) { text, file in
+        text.object { text in
+          text.field("id", session.id(file.row.inode))
+          text.field("name", file.row.name.text)
+          text.field("kind", file.row.kind.name)
+          text.field("size", file.row.size)
+          text.field("part", file.part.rawValue)
+        }
+      }
     }
     return text.response()
   }
 
   /// What the photo says of its camera; nothing where it cannot be read.
   private func camera(of photo: SpaceIndex.Photo, _ session: Session) -> CameraFacts {
-    guard photo.row.kind == .photo, let folder = try? session.space.mount.folder(photo.folder),
+    guard photo.row.kind != .other, let folder = try? session.space.mount.folder(photo.folder),
       let file = try? folder.open(photo.row.name), file.entry.file.inode == photo.row.inode
     else { return CameraFacts() }
     return CameraFacts.find(size: file.entry.size) { try? file.bytes($0, at: $1) }
+  }
+
+  /// True if the film of the photo's moment is beside it or inside it.
+  private func isLive(_ photo: SpaceIndex.Photo, _ session: Session) -> Bool {
+    if photo.row.kind != .photo { return false }
+    let content = photo.album.found.content
+    if content.place(of: photo.row.inode).map(content.isLive) == true { return true }
+    guard let file = try? session.space.mount.open(photo.row.name, in: photo.folder) else {
+      return false
+    }
+    return MotionPhoto.film(size: file.entry.size) { try? file.bytes($0, at: $1) } != nil
   }
 
   /// The attribute that thumbnails and previews follow; the original stays as it is.
@@ -122,14 +144,25 @@ extension GalleryRoutes {
     if let rotation = order.rotation { try turn(photo, to: rotation, session) }
     if !order.notes.isEmpty { try note(order.notes, on: photo, session) }
     if let text = order.name {
-      let name = try GalleryName.valid(text)
-      let folder = try space.mount.folder(photo.folder)
-      if try folder.entry(photo.row.name).file.inode != photo.row.inode {
-        throw GalleryError(.unknown)
-      }
-      if name != photo.row.name { try folder.rename(photo.row.name, to: name) }
-      space.refresh(photo.album.found.inode)
+      try rename(photo, to: try GalleryName.valid(text), session)
     }
     return describe(try session.photo(session.id(photo.row.inode)), session)
+  }
+
+  /// Gives a photo another name, and the files that belong to it names that still do. A file that belongs to
+  /// a photo gets a name of its own.
+  private func rename(_ photo: SpaceIndex.Photo, to name: FileName, _ session: Session) throws {
+    let space = session.space
+    let folder = try space.mount.folder(photo.folder)
+    if try folder.entry(photo.row.name).file.inode != photo.row.inode {
+      throw GalleryError(.unknown)
+    }
+    var names = [(from: photo.row.name, to: name)]
+    let files = space.files(with: photo).files
+    if files.first?.row.inode == photo.row.inode {
+      names += files.dropFirst().map { ($0.row.name, $0.name.following(name)) }
+    }
+    try GalleryName.rename(names.filter { $0.from != $0.to }, of: folder, in: folder)
+    space.refresh(photo.album.found.inode)
   }
 }

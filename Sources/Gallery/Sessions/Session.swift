@@ -40,6 +40,23 @@ final class Session: Sendable {
     return photo
   }
 
+  /// The files that belong to photos, each photo first in its group, and each group once. Files that are
+  /// about to be deleted are left out.
+  func groups(_ ids: [String], isAlone: Bool = false) throws(GalleryError) -> [[UInt64]] {
+    let hidden = space.index.hidden
+    var seen: Set<UInt64> = []
+    var groups: [[UInt64]] = []
+    for id in ids {
+      let inode = try inode(id)
+      if seen.contains(inode) { continue }
+      guard let photo = space.index.photo(inode) else { throw GalleryError(.unknown) }
+      let group = isAlone ? [inode] : photo.group.filter { !hidden.contains($0) }
+      seen.formUnion(group)
+      groups.append(group)
+    }
+    return groups
+  }
+
   func album(_ id: some StringProtocol) throws(GalleryError) -> SpaceIndex.Album {
     guard let album = space.index.album(try inode(id)) else { throw GalleryError(.unknown) }
     return album

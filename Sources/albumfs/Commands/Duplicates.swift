@@ -74,10 +74,13 @@ private final class DuplicateFinder: DuplicateSource {
       guard let entry = try? folder.entry(name), entry.kind == .file else { continue }
       files.append(UnitFile(name: name, inode: entry.file.inode, size: entry.size))
     }
-    units += PhotoUnit.units(of: files, folder: places.count, album: place.album) { name in
-      ExtendedAttribute.value(KnownFacts.attribute, of: folder.path(of: name))
-        .map { KnownFacts($0) } ?? KnownFacts()
-    }
+    units += PhotoUnit.units(
+      of: files, folder: places.count, album: place.album,
+      identifier: { PhotoWalk.identifier(of: files[$0].name, in: folder) },
+      facts: { name in
+        ExtendedAttribute.value(KnownFacts.attribute, of: folder.path(of: name))
+          .map { KnownFacts($0) } ?? KnownFacts()
+      })
     places.append(place)
   }
 

@@ -7,8 +7,9 @@ struct Find: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Find photos by words, dates, cameras, tags and kinds.",
     discussion: """
-      Prints the path of each photo in which all words are found: in its name, the names of its albums, its \
-      caption, tags, people, camera or lens. Words may also name a date (2019, 2019-06, 2018..2020, june 5), \
+      Prints the path of each photo in which all words are found, and of what belongs to it. Words are found \
+      in its name, the names of its albums, its caption, tags, people, camera or lens. Words may also name a \
+      date (2019, 2019-06, 2018..2020, june 5), \
       a kind (video, raw, panorama, live, screenshot, favourite), a town near which it was taken (paris) or \
       a rating (rating:4: four stars or more). '"two words"' stand together, -word must not be found, and camera:canon looks in one field.
 
@@ -44,10 +45,8 @@ struct Find: ParsableCommand {
     let found = try finder.photos(in: place)
     if json { return Terminal.result(json: FoundPhotoList(photos: found)) }
     for photo in found {
-      if isSeparatedByZeros {
-        Terminal.result(path: photo.file)
-      } else {
-        Terminal.result(photo.path)
+      for file in photo.files {
+        if isSeparatedByZeros { Terminal.result(path: file) } else { Terminal.result(file.text) }
       }
     }
     if found.isEmpty { output.say("Nothing is found.") }
@@ -61,9 +60,11 @@ struct FoundPhotoList: Encodable {
 }
 
 struct FoundPhoto: Encodable {
-  /// As its bytes are, for programs.
-  fileprivate(set) var file: PlainPath
+  /// As their bytes are, for programs. The photo comes first, and then what belongs to it.
+  let files: [PlainPath]
   var path: String
+  /// The paths of what belongs to it.
+  var others: [String]?
   /// From the root of the space.
   var album: String
   var taken: String?
@@ -83,13 +84,15 @@ struct FoundPhoto: Encodable {
   var near: String?
 
   enum CodingKeys: CodingKey {
-    case path, album, taken, width, height, duration, camera, lens, caption, favourite, rating, tags
+    case path, others, album, taken, width, height, duration, camera, lens, caption, favourite,
+      rating, tags
     case people, place, near
   }
 
-  init(_ file: PlainPath, album: [FileName], _ facts: KnownFacts) {
-    self.file = file
-    path = file.text
+  init(_ files: [PlainPath], album: [FileName], _ facts: KnownFacts) {
+    self.files = files
+    path = files[0].text
+    others = files.count > 1 ? files.dropFirst().map(\.text) : nil
     self.album = album.map(\.text).joined(separator: "/")
     taken = facts.taken?.text
     width = facts.dimensions?.width
