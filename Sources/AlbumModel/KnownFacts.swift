@@ -8,7 +8,7 @@ package struct KnownFacts: Equatable, Sendable {
 
   /// The attributes whose values are in it.
   package static let names =
-    ["taken", "dimensions", "duration", "camera", "lens", "dhash"]
+    ["taken", "dimensions", "duration", "camera", "lens", "dhash", "rotation"]
     + PhotoNote.allCases.map(\.rawValue)
 
   /// How much of each value is in it, in bytes: the kernel passes 64 KiB at most.
@@ -20,6 +20,8 @@ package struct KnownFacts: Equatable, Sendable {
   package var camera: String?
   package var lens: String?
   package var hash: PictureHash?
+  /// How the user has turned it.
+  package var rotation: String?
   package var caption: String?
   package var isFavourite = false
   /// Stars from 1 to 5, or -1 for a photo that was rejected.
@@ -47,6 +49,7 @@ package struct KnownFacts: Equatable, Sendable {
     case "camera": camera = CameraName(value)?.text
     case "lens": lens = CameraName(value)?.text
     case "dhash": hash = PictureHash(value)
+    case "rotation": rotation = text
     default: take(PhotoNote(rawValue: name), text)
     }
   }

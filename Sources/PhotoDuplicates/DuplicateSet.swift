@@ -99,7 +99,7 @@ package struct DuplicateSearch {
     func rank(_ place: Int) -> (Int, Int, Int, Int, Int) {
       let unit = units[place]
       return (
-        -unit.facts.noteCount, -(names[unit.leader.inode] ?? 1), -unit.files.count,
+        -unit.said.reduce(0) { $0 + $1.noteCount }, -(names[unit.leader.inode] ?? 1), -unit.files.count,
         unit.isInDatedAlbum ? 1 : 0, place
       )
     }
@@ -107,10 +107,13 @@ package struct DuplicateSearch {
   }
 
   private func isSurplus(_ unit: PhotoUnit, beside kept: PhotoUnit) -> Bool {
-    let there = Set(kept.files.compactMap { contents.number(of: $0) })
-    return names[unit.leader.inode] == 1 && unit.facts.isCovered(by: kept.facts)
-      && unit.files.allSatisfy { file in
-        contents.number(of: file).map { there.contains($0) } ?? false
+    names[unit.leader.inode] == 1
+      && unit.files.indices.allSatisfy { place in
+        guard let number = contents.number(of: unit.files[place]) else { return false }
+        return kept.files.indices.contains { other in
+          contents.number(of: kept.files[other]) == number
+            && unit.said[place].isCovered(by: kept.said[other])
+        }
       }
   }
 }

@@ -21,8 +21,9 @@ package struct PhotoUnit: Sendable {
   package let album: [FileName]
   /// The photo or film comes first.
   package let files: [UnitFile]
-  /// What the mount knows of the first file.
-  package let facts: KnownFacts
+  /// What the mount knows of each file.
+  let said: [KnownFacts]
+  package var facts: KnownFacts { said[0] }
 
   package var leader: UnitFile { files[0] }
 
@@ -35,10 +36,10 @@ package struct PhotoUnit: Sendable {
   ) -> [PhotoUnit] {
     PhotoGrouping.groups(of: files.map(\.name), identifier: identifier).compactMap { group in
       let members = group.members.map { files[$0.place] }
-      let known = facts(members[0].name)
-      let isMedium = NamedKind(of: members[0].name.bytes) != .other || known.dimensions != nil
+      let known = members.map { facts($0.name) }
+      let isMedium = NamedKind(of: members[0].name.bytes) != .other || known[0].dimensions != nil
       guard isMedium, members[0].size > 0 else { return nil }
-      return PhotoUnit(folder: folder, album: album, files: members, facts: known)
+      return PhotoUnit(folder: folder, album: album, files: members, said: known)
     }
   }
 
@@ -69,8 +70,8 @@ package struct PhotoUnit: Sendable {
 extension KnownFacts {
   /// How much people say of it.
   var noteCount: Int {
-    [isFavourite, caption != nil, rating != nil, place != nil].count { $0 } + tags.count
-      + people.count
+    [isFavourite, caption != nil, rating != nil, place != nil, rotation != nil].count { $0 }
+      + tags.count + people.count
   }
 
   /// True if the other photo says all that this one does, and states the same date.
@@ -80,6 +81,7 @@ extension KnownFacts {
     }
     return (!isFavourite || other.isFavourite) && agree(caption, other.caption)
       && agree(rating, other.rating) && agree(place, other.place) && agree(taken, other.taken)
+      && agree(rotation, other.rotation)
       && Set(tags).isSubset(of: other.tags) && Set(people).isSubset(of: other.people)
   }
 }

@@ -35,9 +35,12 @@ enum Terminal {
     result("")
   }
 
-  /// Prints a path as its bytes are, and a zero byte. It is for programs: a terminal does not obey what is in
-  /// a name only where something reads it before.
-  static func result(path: PlainPath) { write(path.bytes + [0], to: STDOUT_FILENO) }
+  /// Prints a path as one line, or as its bytes are, and a zero byte. The latter is for programs: a terminal
+  /// does not obey what is in a name only where something reads it before.
+  static func result(path: PlainPath, endsWithZero: Bool) {
+    if !endsWithZero { return result(path.text.printable) }
+    write(path.bytes + [0], to: STDOUT_FILENO)
+  }
 
   static func message(_ text: String) { write(line(text.printableLines), to: STDERR_FILENO) }
 

@@ -117,6 +117,18 @@ struct DuplicateSearchTests {
     #expect(albums.found() == ["Trip/2.jpg kept, Sent/3.jpg bytes, Day/1.jpg bytes!"])
   }
 
+  /// Of whatever file of a photo they say it, and how they have turned it.
+  @Test func whatPeopleSayOfOneFileOfACopyIsNotLost() throws {
+    let albums = Albums()
+    var turned = Self.facts("4x3")
+    turned.rotation = "90"
+    let pair = ["1.CR2": "raw", "1.jpg": "picture"]
+    try albums.add("A", pair)
+    try albums.add("B", pair, facts: ["1.jpg": Self.facts("4x3", caption: "Us")])
+    try albums.add("C", pair, facts: ["1.jpg": turned])
+    #expect(albums.found() == ["B/1.CR2 kept, C/1.CR2 bytes, A/1.CR2 bytes!"])
+  }
+
   @Test func aSearchThatIsStoppedFindsNothing() throws {
     let albums = Albums()
     try albums.add("Trip", ["1.jpg": "beach", "2.jpg": "beach"])

@@ -42,7 +42,7 @@ struct Duplicates: ParsableCommand {
     let found = try DuplicateFinder(in: place).find()
     if json { return Terminal.result(json: found) }
     if surplus {
-      for path in found.surplus { say(path) }
+      for path in found.surplus { Terminal.result(path: path, endsWithZero: isSeparatedByZeros) }
     } else {
       for (number, set) in found.sets.enumerated() {
         if number > 0 { Terminal.result("") }
@@ -50,10 +50,6 @@ struct Duplicates: ParsableCommand {
       }
     }
     output.say(found.summary(of: place))
-  }
-
-  private func say(_ path: PlainPath) {
-    if isSeparatedByZeros { Terminal.result(path: path) } else { Terminal.result(path.text) }
   }
 }
 
@@ -184,6 +180,6 @@ private struct DuplicatePhoto: Encodable {
       default: "same picture"
       }
     let dimensions = width.flatMap { width in height.map { "\(width)x\($0)" } } ?? "-"
-    return [relation, dimensions, SizeArgument.readable(size), path].joined(separator: "\t")
+    return [relation, dimensions, SizeArgument.readable(size), path.printable].joined(separator: "\t")
   }
 }

@@ -45,9 +45,7 @@ struct Find: ParsableCommand {
     let found = try finder.photos(in: place)
     if json { return Terminal.result(json: FoundPhotoList(photos: found)) }
     for photo in found {
-      for file in photo.files {
-        if isSeparatedByZeros { Terminal.result(path: file) } else { Terminal.result(file.text) }
-      }
+      for file in photo.files { Terminal.result(path: file, endsWithZero: isSeparatedByZeros) }
     }
     if found.isEmpty { output.say("Nothing is found.") }
   }
