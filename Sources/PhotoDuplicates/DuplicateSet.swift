@@ -99,7 +99,8 @@ package struct DuplicateSearch {
     func rank(_ place: Int) -> (Int, Int, Int, Int, Int) {
       let unit = units[place]
       return (
-        -unit.said.reduce(0) { $0 + $1.noteCount }, -(names[unit.leader.inode] ?? 1), -unit.files.count,
+        -unit.said.reduce(0) { $0 + $1.noteCount }, -(names[unit.leader.inode] ?? 1),
+        -unit.files.count,
         unit.isInDatedAlbum ? 1 : 0, place
       )
     }

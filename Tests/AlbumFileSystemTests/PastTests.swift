@@ -343,7 +343,10 @@ struct PastTests {
     _ = try space.fileSystem.change(change, of: space.number("Trip/Photo"))
     let changes = try space.fileSystem.difference(from: point, to: nil).changes
     let paths = changes.map { String(decoding: $0.path, as: UTF8.self) }
-    #expect(paths.filter { $0 != "Trip/Thumb" } == (what == "caption" ? [] : ["Trip/Photo"]) + ["Trip/Photo/a.jpg"])
+    #expect(
+      paths.filter { $0 != "Trip/Thumb" } == (what == "caption" ? [] : ["Trip/Photo"]) + [
+        "Trip/Photo/a.jpg"
+      ])
     #expect(changes.allSatisfy { $0.change == .changed })
     #expect(try space.fileSystem.restore(Array("Trip".utf8), at: point).count == 1)
     let back = try space.status("Trip/Photo/a (restored).jpg")

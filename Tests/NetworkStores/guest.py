@@ -48,8 +48,9 @@ class Client:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         home = f"/mnt/home{number}"
         self.must(f"hostname client{number}; mkdir -p {home} /run/n /run/m; mount -t tmpfs t /run/m; "
-                  f"mkdir /run/m/net /run/m/space /run/m/run; export HOME={home} XDG_RUNTIME_DIR=/run/m/run; "
-                  + MOUNT[SERVER].format(f"10.9.{number}.1"))
+                  f"mkdir /run/m/net /run/m/space /run/m/run; export HOME={home} XDG_RUNTIME_DIR=/run/m/run")
+        # The server may still start.
+        eventually(lambda: self.do(MOUNT[SERVER].format(f"10.9.{number}.1"))[0] == 0)
 
     def begin(self, command: str) -> None:
         print(f"client {self.number}: {command}", flush=True)

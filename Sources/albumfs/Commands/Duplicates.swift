@@ -180,6 +180,7 @@ private struct DuplicatePhoto: Encodable {
       default: "same picture"
       }
     let dimensions = width.flatMap { width in height.map { "\(width)x\($0)" } } ?? "-"
-    return [relation, dimensions, SizeArgument.readable(size), path.printable].joined(separator: "\t")
+    return [relation, dimensions, SizeArgument.readable(size), path.printable].joined(
+      separator: "\t")
   }
 }
