@@ -101,8 +101,11 @@ struct OrderlyUnmount {
     }
   }
 
+  private static let invisible =
+    "a process that is not visible: another user's, one in a container, or one that waits for the store"
+
   private func stillOpen(_ processes: [BusyProcess]) -> Failure {
-    let users = processes.isEmpty ? ["  a process that is not visible (another user's?)"] : []
+    let users = processes.isEmpty ? ["  \(OrderlyUnmount.invisible)"] : []
     return Failure(
       .busy,
       (["\(mount.mountPoint) is locked, and stays open until these programs close it:"] + users
@@ -205,9 +208,7 @@ struct OrderlyUnmount {
   private func busy() -> Failure {
     let processes = BusyProcesses.of(mount)
     var lines = ["\(UserConfiguration.abbreviated(mount.mountPoint)) is busy."]
-    if processes.isEmpty {
-      lines.append("  The process that keeps it busy is not visible (another user's?).")
-    }
+    if processes.isEmpty { lines.append("  \(OrderlyUnmount.invisible)") }
     lines += processes.map { "  \($0.line)" }
     lines.append("Close them, or use --lazy.")
     return Failure(.busy, lines.joined(separator: "\n"))

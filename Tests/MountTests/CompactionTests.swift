@@ -34,7 +34,8 @@ import Testing
   private func fileBytes(_ mounted: MountedStore) throws -> Double {
     try number(
       mounted,
-      "find $S/segments -ignore_readdir_race -type f -printf '%s\\n' | awk '{ sum += $1 } END { print sum }'")
+      "find $S/segments -ignore_readdir_race -type f -printf '%s\\n' | awk '{ sum += $1 } END { print sum }'"
+    )
   }
 
   @Test func afterHalfOfThePhotosAreRemovedTheStoreTakesLittleMoreThanTheOthers() throws {
