@@ -182,7 +182,7 @@ def main() -> int:
     if options.long:
         commands["kills"] = ["python3", "-B", "Tests/ObjectStorage/kills.py", "--programs", programs]
         commands["nfs"] = [
-            "python3", "-B", "Tests/NetworkStores/servers.py", "--server", "nfs", "--programs", programs]
+            "python3", "-B", "Tests/NetworkStores/nfs.py", "--programs", programs]
     if options.browser:
         # A debug build plays the game too: its core is optimised.
         commands["attack"] = [

@@ -1,4 +1,4 @@
-"""The part of servers.py that runs inside the kernel that is a process. It has no network but its own."""
+"""The part of nfs.py that runs inside the kernel that is a process. It has no network but its own."""
 import os
 import random
 import subprocess
@@ -10,18 +10,12 @@ from waiting import be_slow, eventually
 
 LEASE = 10
 ALBUMFS = sys.argv[1] + "/albumfs"
-SEED, SERVER = int(sys.argv[2]), sys.argv[3]
+SEED = int(sys.argv[2])
 EXPORT = Path("/mnt/export")
 
 
 def run(*words: str) -> None:
     subprocess.run(words, check=True)
-
-
-MOUNT = {
-    "nfs": "mount -t nfs4 -o vers=4.2,nosharecache {}:/ /run/m/net",
-    "smb": "mount -t cifs -o username=root,password=word,vers=3.1.1,nosharesock,mfsymlinks //{}/share /run/m/net",
-}
 
 
 class Network:
@@ -42,7 +36,8 @@ class Client:
     """A machine: a network, a host name and mounts of its own."""
 
     def __init__(self, net: Network) -> None:
-        self.number, self.link = number, _ = net.number, net.link
+        self.link, self.number = net.link, net.number
+        number = net.number
         self.shell = subprocess.Popen(
             ["ip", "netns", "exec", f"c{number}", "unshare", "--uts", "--mount", "--propagation", "private", "bash"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -50,7 +45,8 @@ class Client:
         self.must(f"hostname client{number}; mkdir -p {home} /run/n /run/m; mount -t tmpfs t /run/m; "
                   f"mkdir /run/m/net /run/m/space /run/m/run; export HOME={home} XDG_RUNTIME_DIR=/run/m/run")
         # The server may still start.
-        eventually(lambda: self.do(MOUNT[SERVER].format(f"10.9.{number}.1"))[0] == 0)
+        mount = f"mount -t nfs4 -o vers=4.2,nosharecache 10.9.{number}.1:/ /run/m/net"
+        eventually(lambda: self.do(mount)[0] == 0)
 
     def begin(self, command: str) -> None:
         print(f"client {self.number}: {command}", flush=True)
@@ -110,50 +106,14 @@ def require(holds: bool, what: str) -> None:
         sys.exit(1)
 
 
-SHARE = """[global]
-interfaces = 10.9.1.1 10.9.2.1
-map to guest = never
-state directory = /mnt/samba
-private dir = /mnt/samba
-cache directory = /mnt/samba
-lock directory = /mnt/samba
-pid directory = /mnt/samba
-ncalrpc dir = /mnt/samba/rpc
-passdb backend = tdbsam:/mnt/samba/passdb.tdb
-log file = /mnt/samba/log
-strict sync = yes
-[share]
-path = /mnt/export
-read only = no
-strict locking = auto
-"""
-
-
 def serve() -> None:
     """Starts the server; leases are short."""
-    if SERVER == "smb":
-        run("smbd", "-D", "-s", "/mnt/smb.conf")
-        return
     Path("/proc/fs/nfsd/nfsv4gracetime").write_text(str(LEASE))
     Path("/proc/fs/nfsd/nfsv4leasetime").write_text(str(LEASE))
     run("rpc.nfsd", "-N", "3", "-V", "4", "-V", "4.1", "-V", "4.2", "4")
 
 
-def stop() -> None:
-    if SERVER == "smb":
-        run("pkill", "-KILL", "smbd")
-    else:
-        run("rpc.nfsd", "0")
-
-
-def prepare_smb() -> None:
-    Path("/mnt/samba").mkdir()
-    Path("/mnt/smb.conf").write_text(SHARE)
-    subprocess.run(
-        ["smbpasswd", "-c", "/mnt/smb.conf", "-s", "-a", "root"], input="word\nword\n", text=True, check=True)
-
-
-def prepare_nfs() -> None:
+def prepare() -> None:
     run("mount", "-t", "tmpfs", "t", "/var/lib/nfs")
     for name in ("sm", "sm.bak", "v4recovery", "rpc_pipefs"):
         Path(f"/var/lib/nfs/{name}").mkdir()
@@ -168,10 +128,7 @@ def main() -> None:
     run("ip", "link", "set", "lo", "up")
     EXPORT.mkdir()
     run("mount", "-t", "tmpfs", "-o", "size=700m", "t", str(EXPORT))
-    if SERVER == "smb":
-        prepare_smb()
-    else:
-        prepare_nfs()
+    prepare()
     Path("/mnt/password").write_text("a password of two machines\n")
     Path("/mnt/random").write_bytes(os.urandom(400000))
     nets = [Network(1), Network(2)]
@@ -184,8 +141,7 @@ def main() -> None:
     stored = one.store("first", 5)
     require(len(stored) == 5, "the first machine stores")
 
-    # A lock that one SMB client has taken keeps another one out now and then only; there the fence decides.
-    code, text = two.mount() if SERVER == "nfs" else (40, "not tried")
+    code, text = two.mount()
     require(code != 0 and text.strip() != "", "a second writer is refused, with the reason")
     require(two.mount("--read-only")[0] == 0, "a second machine reads")
     two.expect(stored)
@@ -197,7 +153,7 @@ def main() -> None:
 
     print("== the server is killed and started again while one copies", flush=True)
     one.begin(one.writing("third", 30))
-    stop()
+    run("rpc.nfsd", "0")
     serve()
     saved = stored_by(one.end()[1])
     require(len(saved) == 30, f"whoever copies while the server starts again waits: {len(saved)} of 30 files")

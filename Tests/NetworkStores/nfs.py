@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Two machines and one server with a store: NFSv4.2, or SMB3 by Samba. The kernel that runs this machine may know
-neither, so all three run in a Linux kernel that is a process (user-mode-linux); each client has a network and mounts
-of its own.
+"""Two machines and one NFSv4.2 server with a store. The kernel that runs this machine may know no NFS, so all three
+run in a Linux kernel that is a process (user-mode-linux); each client has a network and mounts of its own.
 
-    servers.py --programs DIRECTORY --server nfs|smb [--seed N]     DIRECTORY has albumfs
+    nfs.py --programs DIRECTORY [--seed N]     DIRECTORY has albumfs
 
 Promises:
  - One machine writes; another one is refused with the reason, and reads what the writer has stored.
@@ -28,12 +27,12 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/mnt
 mount -t proc proc /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t tmpfs t /run
 mount -t tmpfs t /mnt
 exec > /dev/console 2>&1 < /dev/null
-for name in fuse veth nfs nfsv4 nfsd cifs cmac ctr ccm gcm seqiv ghash-generic ecb hmac sha512_generic nls_utf8; do
+for name in fuse veth nfs nfsv4 nfsd; do
   modprobe -d {scratch} -S "$(uname -r)" --show-depends "$name" | while read -r verb file rest; do
     [ "$verb" != insmod ] || insmod "$file"
   done
 done
-python3 -B {guest} {programs} {seed} {server}
+python3 -B {guest} {programs} {seed}
 code=$?; dmesg | tail -30; echo "guest ended: $code"
 echo o > /proc/sysrq-trigger
 exec tail -f /dev/null
@@ -43,21 +42,19 @@ exec tail -f /dev/null
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", required=True, type=Path)
-    parser.add_argument("--server", choices=["nfs", "smb"], required=True)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     options = parser.parse_args()
     if not shutil.which("linux.uml"):
         print("user-mode-linux is missing: scripts/dependencies --tests --long", file=sys.stderr)
         return 1
-    scratch = Path(tempfile.mkdtemp(prefix="albumfs-server-", dir="/var/tmp"))
+    scratch = Path(tempfile.mkdtemp(prefix="albumfs-nfs-", dir="/var/tmp"))
     try:
         modules = shutil.copytree("/usr/lib/uml/modules", scratch / "lib/modules")
         for version in modules.iterdir():
             subprocess.run(["/sbin/depmod", "-b", scratch, version.name], check=True)
         start = scratch / "init"
         start.write_text(GUEST.format(
-            scratch=scratch, guest=HERE / "guest.py", programs=options.programs.resolve(), seed=options.seed,
-            server=options.server))
+            scratch=scratch, guest=HERE / "nfs_guest.py", programs=options.programs.resolve(), seed=options.seed))
         start.chmod(0o755)
         words = ["linux.uml", "mem=2500M", "root=/dev/root", "rootfstype=hostfs", "hostfs=/", "ro", "quiet",
                  f"init={start}", f"uml_dir={scratch}", "con=null", "con0=null,fd:1", "ssl=null"]
