@@ -69,7 +69,8 @@ struct Examination {
   let space: SalvagedSpace
   let segments: [SegmentFindings]
   private(set) var loose: LooseContent?
-  /// What sessions of this machine had not sent when others took the space over, and the files of it.
+  /// The timeline of sessions of this machine that others overtook before these had sent everything, and the
+  /// files that only it has.
   let late: (timeline: SalvagedSpace, files: [OtherFile])?
   private let sentNow: Set<SegmentBirth>
   /// False if `progress` stopped it.
@@ -94,7 +95,7 @@ struct Examination {
     }
     isComplete = found != nil
     segments = found ?? []
-    // Where the two timelines part in sight, this history knows the other one.
+    // A fork that the journals still show is found by `otherTimeline`.
     let timeline = space.report.mayBeMixed ? nil : try space.timeline(ofSent: sentNow)
     late = timeline.map { ($0, space.files(of: $0)) }
     self.sentNow = sentNow

@@ -24,7 +24,7 @@ package final class SalvagedSpace {
   /// The end of the journal, as `recovery` read it.
   private let end: JournalEnd?
   private let boot: BootIdentity
-  /// What the sessions changed of which this is the timeline.
+  /// The files and names that the sessions `changedBy` changed in this timeline.
   private let changes: CutChanges
 
   /// Throws `.missing` if the store holds nothing of this space, `.unsupportedFeature`, and errors of the

@@ -82,18 +82,23 @@ final class Fence: Sendable {
     guard let relay = files.directory.relay else {
       return try takeOnce(spendsReserve: spendsReserve)
     }
-    // What is written waits until it is known who writes: for the network, and also if the server refuses,
-    // until somebody gives it other credentials or rights. Nothing can be kept here before.
+    // The session stores nothing before it knows who writes. It waits for the network, and while the server
+    // refuses, until somebody changes the credentials or the rights.
     var failure: StoreError?
-    func isOver() -> Bool {
+    func isSettled() -> Bool {
       failure = nil
       do throws(StoreError) { try takeOnce(spendsReserve: false) } catch { failure = error }
       return failure?.cause != .timedOut && failure?.cause != .accessDenied
     }
-    if !isOver(), let cause = failure?.cause {
-      do throws(Errno) { try relay.wait(after: cause, until: isOver) } catch {
-        throw failure ?? StoreError(writing: "", error)
-      }
+    // The wait may end because another thread found the store, so only an attempt of this one settles it.
+    var settled = isSettled()
+    while !settled, let cause = failure?.cause {
+      do throws(Errno) {
+        try relay.wait(after: cause) {
+          settled = isSettled()
+          return settled
+        }
+      } catch { throw failure ?? StoreError(writing: "", error) }
     }
     if let failure { throw failure }
   }

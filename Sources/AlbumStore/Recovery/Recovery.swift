@@ -245,7 +245,7 @@ struct Recovery {
     return numbers
   }
 
-  /// What the frames of sessions describe.
+  /// Returns the files and names that the frames of these sessions describe.
   mutating func changes(of sessions: Set<SegmentBirth>) throws(StoreError) -> CutChanges {
     var changes = CutChanges()
     for segment in journals.all where sessions.contains(segment.birth) {
