@@ -217,8 +217,10 @@ struct TidyTests {
   /// `DaemonLog` what the daemon says.
   @Test func onlyTheTerminalAndTheLogPrint() {
     // A signal handler repeats a question of `Terminal`.
-    let doors = ["albumfs/Terminal/Terminal", "albumfs/Terminal/Interruption", "Daemon/Launch/DaemonLog"]
-      .map { "Sources/\($0).swift" }
+    let doors = [
+      "albumfs/Terminal/Terminal", "albumfs/Terminal/Interruption", "Daemon/Launch/DaemonLog",
+    ]
+    .map { "Sources/\($0).swift" }
     for target in ["albumfs", "Daemon", "ControlProtocol"] {
       for file in swiftFiles("Sources/\(target)") where !doors.contains(file.path) {
         let calls = file.text.matches(

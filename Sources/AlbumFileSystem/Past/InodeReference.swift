@@ -1,3 +1,4 @@
+import AlbumFormat
 package import AlbumModel
 import AlbumStore
 

@@ -1,3 +1,4 @@
+import AlbumModel
 import ControlProtocol
 
 /// The room that chaff may take of a disk.
