@@ -55,7 +55,7 @@ struct CopyCostTests {
             await '! grep -L "^TracerPid:.[1-9]" /proc/$daemon/task/*/status | grep -q .'
             cp $W/photos/* $M/folder
             albumfs sync -q $M
-            kill -INT $tracer; wait $tracer || true
+            kill $tracer; wait $tracer || true
             grep -v ' resumed>' $W/calls | sed -nE 's/^[0-9]+ +([a-z0-9_]+)\\(.*/\\1/p' | sort | uniq -c
             """))
       print(calls.sorted { $0.value > $1.value })

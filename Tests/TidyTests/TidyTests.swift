@@ -154,7 +154,7 @@ struct TidyTests {
       (
         "AlbumFileSystem/",
         [
-          "Albums/ThumbnailWork", "Content/ChunkBuffer", "Content/ContentReading",
+          "ThumbnailWork", "Content/ChunkBuffer", "Content/ContentReading",
           "Content/DirtyChunks", "Content/FileContent", "Content/Joining", "Content/VersionKeeping",
           "OpenFile",
         ]
@@ -163,12 +163,12 @@ struct TidyTests {
       ("FileKinds/", ["ImageKind"]),
       ("ThumbnailProtocol/", ["ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
-      ("ObjectStores/", ["Reading/ObjectDirectory", "Staging/StagedFile"]),
+      ("ObjectStores/", ["Reading/FileThere", "Reading/ObjectDirectory", "Staging/StagedFile"]),
       ("SystemCallFilter/", ["SystemCallFilter"]),
       ("VideoPosters/", ["LibAV"]),
       ("Thumbnails/", ["Attempt", "LongAttempts", "PictureBuffer", "Worker", "WorkerThread"]),
       // System calls that only one place makes.
-      ("FUSEDriver/", ["CallingSyscall", "Mounting"]),
+      ("FUSEDriver/", ["Kernel/CallingSyscall", "Mounting"]),
       (
         "ControlProtocol/",
         ["ControlPlaces", "ControlServer", "ControlSocket", "MessageStream", "MountLife"]
@@ -176,8 +176,9 @@ struct TidyTests {
       (
         "Daemon/",
         [
-          "AlbumDaemon", "DaemonLog", "LaunchChannel", "Previews", "SignalWatch", "ThumbnailSource",
-          "TracedSource",
+          "AlbumDaemon", "Launch/DaemonLog", "LaunchChannel", "Thumbnails/Previews",
+          "Watching/SignalWatch", "Thumbnails/ThumbnailSource",
+          "Thumbnails/TracedSource",
         ]
       ),
       // libarchive, libcrypto, the page's files, libqrencode, and a handle of Swift's executors.
@@ -185,14 +186,15 @@ struct TidyTests {
         "Gallery/",
         [
           "Download/ZipArchive", "HTTP/PageFiles", "Listening/LoopExecutor", "Listening/QRCode",
-          "SHA256",
+          "HTTP/SHA256",
         ]
       ),
       (
         "albumfs/",
         [
-          "Interruption", "KilledDaemon", "PasswordInput", "ProcessSetup", "SecurityKeyInput",
-          "Terminal",
+          "Terminal/Interruption", "Mounting/KilledDaemon", "Passwords/PasswordInput",
+          "Terminal/ProcessSetup", "Passwords/SecurityKeyInput",
+          "Terminal/Terminal",
         ]
       ),
     ]

@@ -8,10 +8,11 @@ struct Find: ParsableCommand {
     abstract: "Find photos by words, dates, cameras, tags and kinds.",
     discussion: """
       Prints the path of each photo in which all words are found, and of what belongs to it. albumfs looks \
-      in its name, the names of its albums, its caption, tags, people, camera or lens. Each word may also name a \
-      date (2019, 2019-06, 2018..2020, june 5), \
-      a kind (video, raw, panorama, live, screenshot, favourite), a town near which it was taken (paris) or \
-      a rating (rating:4: four stars or more). '"two words"' stand together, -word must not be found, and camera:canon looks in one field.
+      in its name, the names of its albums, its caption, tags, people, camera and lens. A word may also name \
+      a date (2019, 2019-06, 2018..2020, june 5), a kind (video, raw, panorama, live, screenshot, \
+      favourite), a town near which it was taken (paris) or a rating (rating:4: four stars or more). \
+      '"two words"' stand together, -word must not be found, and camera:canon looks in one field. What \
+      stands behind -- is a word.
 
         albumfs find ~/Album june 2019 beach
         albumfs find ~/Album favourite -video -0 | xargs -0 cp -t ~/Selection
