@@ -113,10 +113,11 @@ class RequestCounter:
 
 
 class Network:
-    """Delays what goes each way by half of the round trip."""
+    """Delays what goes each way by half of the round trip. Counts the requests, if they are those of HTTP."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, counts: bool = True) -> None:
         self.target = port
+        self.has_counts = counts
         self.delay = 0.0
         self.counts: collections.Counter[str] = collections.Counter()
         self.loop = asyncio.new_event_loop()
@@ -158,7 +159,7 @@ class Network:
             return
         for one in (writer, back):
             one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        counter = RequestCounter(collections.Counter())
+        counter = RequestCounter(collections.Counter()) if self.has_counts else None
         await asyncio.gather(self.pass_on(reader, back, counter), self.pass_on(there, writer, None),
                              return_exceptions=True)
 
