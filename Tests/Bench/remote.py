@@ -87,7 +87,7 @@ class RemoteBench:
             if JuiceFS in self.peers:
                 catalogs = Catalogs(self.bench.folder / "catalogs")
                 stack.callback(catalogs.end)
-                self.networks.append(Network(catalogs.port, counts=False))
+                self.networks.append(Network(catalogs.port, note=None))
                 JuiceFS.catalogs = f"127.0.0.1:{self.networks[1].port}"
             for turn in range(self.options.rounds):
                 for trip in ROUND_TRIPS:
