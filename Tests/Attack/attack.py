@@ -8,12 +8,14 @@
 
 Where to read: lives.py (which stores are made, and what makes the game fair), driver.py (runs the
 programs), traces.py (what a store shows), features.py (the observers), game.py (the statistics),
-leaks.py (what the self-test plants in real stores), report.py (the table).
+provider.py (stores in an object storage, and what its provider sees), leaks.py (what the self-test plants in real
+stores), report.py (the table).
 """
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import enum
 import multiprocessing
 import os
@@ -27,7 +29,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,11 +37,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import features
 import game
 import leaks
+import provider
 import report
 import rule
 from driver import SESSION_LIMIT, Failed, Store, can_share, clean_up, make_top
 from features import Features, Record
 from lives import SEGMENT, Life, Plan, make_photos, make_plan
+from provider import Log
 from traces import Copy, FirstPassword, take_copy
 
 # Pool, and whether the owner adds chaff by hand, of stores that are made in turn.
@@ -51,6 +55,8 @@ PAGE = Path(__file__).resolve().parents[2] / "Sources/albumfs/Documentation.docc
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+# What an observer sees of one store.
+Made = TypeVar("Made", Record, Log)
 # Pool, and whether the owner added chaff.
 Choice = Callable[[str, bool], bool]
 
@@ -106,6 +112,8 @@ GAMES = (
     Game("the disk itself", features.disk, ONE, MORE),
     Game("the disk itself, first password", features.disk_with_password, PLAIN, HIDDEN),
 )
+# Of the stores in an object storage, which take longer. A quick run makes none, and a self-test those with one space.
+IN_STORAGE = (("one", False), ("total", False))
 # With fewer stores of a pool, not even the leaks that the self-test plants would be found.
 LEAST = 20
 # A full run, which the clock may cut short, must make at least this many stores of a pool.
@@ -166,15 +174,14 @@ def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def work(pipe: Connection, plans: list[Plan], top: Path, albumfs: Path, photos: list[Path],
-         has_disk: bool, shares: bool, end: float) -> None:
-    """Makes stores in a separate process; sends each record, or the reason why there is none."""
+def work(pipe: Connection, plans: list[Plan], make: Callable[[Plan], Made], end: float) -> None:
+    """Makes stores in a separate process; sends what was seen of each, or the reason why there is nothing."""
     parent = os.getppid()
     for plan in plans:
         if time.monotonic() > end or os.getppid() != parent:
             break
         try:
-            pipe.send(make_record(plan, top / f"{plan.seed}", albumfs, photos, has_disk, shares))
+            pipe.send(make(plan))
         except KeyboardInterrupt:
             break
         except (Failed, OSError) as error:
@@ -184,14 +191,37 @@ def work(pipe: Connection, plans: list[Plan], top: Path, albumfs: Path, photos: 
     pipe.close()
 
 
-def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: list[Plan]
+def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: list[Plan], photos: list[Path]
                  ) -> tuple[list[Record], list[str]]:
-    photos = make_photos(top / "photos")
     shares = can_share(options.albumfs, top)
     if not shares:
         print("no store is shared: that takes root, and programs that other accounts can run", file=sys.stderr)
+
+    def make(plan: Plan) -> Record:
+        return make_record(plan, top / f"{plan.seed}", options.albumfs, photos, has_disk, shares)
+
+    return make_all(options, plans, make)
+
+
+def make_logs(options: argparse.Namespace, top: Path, plans: list[Plan], photos: list[Path]
+              ) -> tuple[list[Log], list[str]]:
+    """What the provider of an object storage sees of such stores."""
+    folder = top / "storage"
+    folder.mkdir()
+    storage = provider.Storage(folder)
+    try:
+        made, problems = make_all(options, plans, lambda plan: provider.make_log(
+            plan, folder / f"{plan.seed}", options.albumfs, photos, storage))
+        return [dataclasses.replace(log, requests=storage.requests(f"{log.seed}")) for log in made], problems
+    finally:
+        with undisturbed():
+            storage.end()
+
+
+def make_all(options: argparse.Namespace, plans: list[Plan], make: Callable[[Plan], Made]
+             ) -> tuple[list[Made], list[str]]:
     end = time.monotonic() + options.minutes * 60
-    records: list[Record] = []
+    records: list[Made] = []
     problems: list[str] = []
     workers: list[multiprocessing.Process] = []
     pipes: list[Connection] = []
@@ -199,8 +229,7 @@ def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: 
         for number in range(options.processes):
             ours, theirs = multiprocessing.Pipe(duplex=False)
             mine = plans[number::options.processes]
-            arguments = (theirs, mine, top, options.albumfs, photos, has_disk, shares, end)
-            worker = multiprocessing.Process(target=work, args=arguments)
+            worker = multiprocessing.Process(target=work, args=(theirs, mine, make, end))
             worker.start()
             theirs.close()
             workers.append(worker)
@@ -214,7 +243,7 @@ def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: 
                 except EOFError:
                     pipes.remove(pipe)
                     continue
-                if isinstance(got, Record):
+                if not isinstance(got, str):
                     records.append(got)
                 else:
                     problems.append(got)
@@ -319,24 +348,34 @@ def kinds(is_quick: bool, stores: int | None) -> list[tuple[str, bool]]:
     return [turn[place % len(turn)] for place in range(stores or (50 if is_quick else 320))]
 
 
+def kinds_in_storage(options: argparse.Namespace) -> list[tuple[str, bool]]:
+    if options.quick:
+        return []
+    count = min(LEAST, options.stores or LEAST)
+    return list(IN_STORAGE[:1] if options.self_test else IN_STORAGE) * count
+
+
 def gather(options: argparse.Namespace, seed: int, planned: list[tuple[str, bool]]
-           ) -> tuple[list[Record], list[str]]:
-    """The observations of all stores, and the failures."""
+           ) -> tuple[list[Record], list[Log], list[str]]:
+    """The observations of all stores and of those in an object storage, and the failures."""
     if options.load:
-        return pickle.loads(options.load.read_bytes()), []
+        return *pickle.loads(options.load.read_bytes()), []
     plans = [make_plan(seed + place, *kind) for place, kind in enumerate(planned)]
+    others = [make_plan(seed + len(plans) + place, *kind) for place, kind in enumerate(kinds_in_storage(options))]
     top, has_disk = make_top(options.disk)
     if not has_disk:
         options.disk = "none"
     try:
         options.albumfs = options.albumfs.resolve()
-        records, problems = make_records(options, top, has_disk, plans)
+        photos = make_photos(top / "photos")
+        records, problems = make_records(options, top, has_disk, plans, photos)
+        logs, further = make_logs(options, top, others, photos) if others else ([], [])
     finally:
         with undisturbed():
             clean_up(top)
     if options.save:
-        options.save.write_bytes(pickle.dumps(records))
-    return records, problems
+        options.save.write_bytes(pickle.dumps((records, logs)))
+    return records, logs, problems + further
 
 
 def main() -> int:
@@ -358,19 +397,21 @@ def main() -> int:
         print("\n".join(failures) or f"self-test: both leaks in numbers are found, and noise is none; {told}")
         if failures:
             return 1
-    records, problems = gather(options, seed, planned)
+    records, logs, problems = gather(options, seed, planned)
     played = play_all(records, seed, is_quick)
-    verdicts = [verdict for _, verdict in played]
+    verdicts = [verdict for _, verdict in played] + provider.play(logs, seed)
     print(report.table(verdicts))
     if options.verbose:
         print(report.details(verdicts))
-    summary = report.summary(records, seed, options.disk != "none")
+    summary = report.summary(records, logs, seed, options.disk != "none")
     print(summary)
     if options.write:
         report.write(options.write, verdicts, summary)
     if not options.self_test:
         problems += broken_promises(played, records, planned, options.quick)
     problems += find_planted(records, seed)
+    if logs or options.self_test:
+        problems += provider.self_test([log for log in logs if log.pool == "one"], LEAST, seed)
     for problem in problems:
         print(f"failed: {problem}", file=sys.stderr)
     return 1 if problems else 0

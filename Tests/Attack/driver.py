@@ -184,6 +184,11 @@ class Store:
         if is_shared:
             self.prepare_sharing()
 
+    @property
+    def mounted(self) -> str:
+        """What the sessions mount."""
+        return str(self.path)
+
     def prepare_sharing(self) -> None:
         self.environment.pop("XDG_RUNTIME_DIR", None)
         os.chown(self.folder, ACCOUNTS[0], GROUP)
@@ -255,7 +260,7 @@ class Store:
     def session(self, password: str, grace: int, is_killed: bool) -> Iterator[Path]:
         """Mounts a space, lets the caller work in it, then unmounts it or kills its daemon."""
         self.call("mount", "-q", "--grace", str(grace), "--password-file", self.password_file(password),
-                  str(self.path), str(self.mount_point))
+                  self.mounted, str(self.mount_point))
         pid = int(json.loads(self.call("status", "--json", str(self.mount_point)))["pid"])
         self.note.write_text(str(pid))
         is_late = threading.Event()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from features import Record
 from game import Score, Verdict, surplus
+from provider import Log
 
 BEGIN, END = "<!-- attack table -->", "<!-- /attack table -->"
 
@@ -55,7 +56,7 @@ def unexplained(records: list[Record], pool: str) -> str:
     return f"{least} to {most}, {middle} in the middle"
 
 
-def summary(records: list[Record], seed: int, is_tmpfs: bool) -> str:
+def summary(records: list[Record], logs: list[Log], seed: int, is_tmpfs: bool) -> str:
     pools = collections.Counter(record.pool for record in records)
     spaces = collections.Counter(record.spaces for record in records)
     counted = ", ".join(f"{spaces[count]} with {count}" for count in sorted(spaces))
@@ -70,7 +71,9 @@ def summary(records: list[Record], seed: int, is_tmpfs: bool) -> str:
                "tmpfs does not have, are not." if is_tmpfs else "not its journal and its blocks.")
             + " The last column: the AUC of whoever has the first password and sees nothing but how many "
             "segments it leaves unexplained, in one copy or between two, computed from the rule of chaff and from "
-            "what these stores hold; `exceeded` where the classifier does better by more than chance.")
+            "what these stores hold; `exceeded` where the classifier does better by more than chance."
+            + (f" {len(logs)} further stores lie in a SeaweedFS, whose provider sees the requests of their mounts; "
+               "their spaces were made before." if logs else ""))
 
 
 def wrapped(text: str) -> str:

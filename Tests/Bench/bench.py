@@ -82,7 +82,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="the number of rounds; 3, with --history 13")
     parser.add_argument("--minutes", type=float, help="starts no further round after this many minutes")
     parser.add_argument("--limit", type=float, help="seconds that one row of one peer may take; 180, or 20 with --quick")
-    parser.add_argument("--peers", help="only these, separated by commas; `albumfs` stands for all its variants")
+    parser.add_argument("--peers", help="only these, separated by commas; `albumfs` stands for all its variants, "
+                        "and is always measured with --remote")
     parser.add_argument("--disk", type=Path, metavar="DIR", help="keeps the stores in this directory, not in memory")
     parser.add_argument("--photos", type=Path, metavar="DIR", help="copies the JPEGs of this directory")
     parser.add_argument("--scaling", action="store_true", help="measures sizes 1, 10 and 100 one after the other")
@@ -92,8 +93,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--gallery", action="store_true",
                         help="measures the gallery instead; --many is then the number of photos in the large space")
     parser.add_argument("--remote", action="store_true",
-                        help="measures albumfs, rclone and s3fs with gocryptfs with their files in an object storage, "
-                             "at a round trip of 20 and of 40 ms; counts requests")
+                        help="measures albumfs, rclone, JuiceFS and s3fs with gocryptfs with their files in an object "
+                             "storage, at a round trip of 20 and of 40 ms; counts requests, and says what they cost "
+                             "(prices.py)")
     parser.add_argument("--history", action="store_true",
                         help="measures the work with history and without instead, and the memory that a million removed "
                              "files take; fails above a ratio of 1.03 and 80 bytes for each file")
@@ -103,7 +105,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes all samples into this file")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draws the chart into this file, as SVG")
     parser.add_argument("--write", action="store_true",
-                        help="writes the table into Speed.md, some of its rows into README.md, and the chart")
+                        help="writes the table into Speed.md, some of its rows into README.md, and the chart; "
+                             "with --remote, its tables into Speed.md")
     options = parser.parse_args()
     if options.profile and options.profile not in {one.key for one in FIRST + SECOND if one.title}:
         parser.error(f"the rows are {rows}")
@@ -116,8 +119,8 @@ def parse() -> argparse.Namespace:
         options.rounds = 13 if options.history else 3
     if options.history and (options.gallery or options.scaling or options.profile or options.write):
         parser.error("--history goes without --gallery, --scaling, --profile and --write")
-    if options.remote and (options.gallery or options.history or options.scaling or options.profile or options.write):
-        parser.error("--remote goes without --gallery, --history, --scaling, --profile and --write")
+    if options.remote and (options.gallery or options.history or options.scaling or options.profile):
+        parser.error("--remote goes without --gallery, --history, --scaling and --profile")
     if options.write and not options.chart:
         options.chart = CHART
     options.limit = options.limit or (20 if options.quick else 180)
@@ -172,6 +175,12 @@ def touching(about: dict) -> str:
     return "" if about["touched"] == "0.0 GiB" else f", {about['touched']} of memory touched before"
 
 
+def busy(about: dict) -> str:
+    if about["load"][0] <= about["cores"] / 2:
+        return ""
+    return "Other programs kept the machine busy: a ratio says nothing if its brackets contain 1."
+
+
 def summary(about: dict, table: Table, missing: list[str]) -> str:
     rounds = max((len(cell.samples) for row in table.cells.values() for cell in row.values()), default=0)
     lines = [f"`{about['command']}` on {about['date']}, commit {about['commit'] or 'unknown'}: medians of {rounds} "
@@ -180,8 +189,7 @@ def summary(about: dict, table: Table, missing: list[str]) -> str:
              f"{about['backing']}{touching(about)}; load average {about['load'][0]:.1f} at the start. The last columns "
              "are albumfs beside the best peer that encrypts, and in brackets the least and the most of single rounds. A dash stands "
              "where the peer cannot mount without deriving a key."]
-    if about["load"][0] > about["cores"] / 2:
-        lines.append("Other programs kept the machine busy: a ratio says nothing if its brackets contain 1.")
+    lines += [sentence] if (sentence := busy(about)) else []
     lines += [f"Not measured: {reason}." for reason in missing]
     lines += [f"Failed: {problem.removeprefix('* ')}." for problem in report.failures(table).splitlines()]
     return " ".join(lines)
@@ -216,11 +224,14 @@ def work_on_history(bench: Bench, options: argparse.Namespace, about: dict) -> i
 def work_on_remote(bench: Bench, options: argparse.Namespace, about: dict) -> int:
     work = remote.RemoteBench(bench, options)
     work.measure()
-    print(work.text())
-    print(f"`{about['command']}` on {about['date']}, commit {about['commit'] or 'unknown'}: medians of {options.rounds} "
-          f"rounds on {about['cores']} cores of {about['processor']}, Linux {about['kernel']}, SeaweedFS and all "
-          f"machines on this one, in {about['backing']}; load average {about['load'][0]:.1f} at the start. Not measured: "
-          f"{'; '.join(work.missing)}.")
+    text = work.text()
+    below = (f"`{about['command']}` on {about['date']}, commit {about['commit'] or 'unknown'}: medians of "
+             f"{options.rounds} round{'s' * (options.rounds != 1)} on {about['cores']} cores of {about['processor']}, "
+             f"Linux {about['kernel']}, SeaweedFS and all machines on this one, in {about['backing']}; load average "
+             f"{about['load'][0]:.1f} at the start. {busy(about)} {work.notes()}")
+    print(f"{text}\n\n{below}")
+    if options.write:
+        report.write_remote(PAGE, text, below)
     if options.json:
         options.json.write_text(json.dumps(about | {"remote": work.as_json()}, indent=1) + "\n")
     return 1 if work.has_failed else 0

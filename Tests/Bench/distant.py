@@ -8,7 +8,9 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from measuring import Failed, Process, run
 
@@ -79,11 +81,21 @@ class Server:
         self.process.kill()
 
 
-class RequestCounter:
-    """Reads the requests of one connection as they pass."""
+def kind_of(method: str, target: str) -> str:
+    """The method, or LIST."""
+    marks = ("list-type=", "?prefix=", "&prefix=", "delimiter=")
+    return "LIST" if method == "GET" and any(mark in target for mark in marks) else method
 
-    def __init__(self, counts: collections.Counter[str]) -> None:
-        self.counts = counts
+
+# The method and the target of a request, and its further lines.
+Note = Callable[[str, str, list[str]], None]
+
+
+class RequestReader:
+    """Reads the requests of one connection as they pass, and notes each."""
+
+    def __init__(self, note: Note) -> None:
+        self.note = note
         self.head = b""
         self.body_left = 0
 
@@ -99,24 +111,24 @@ class RequestCounter:
             if not separator:
                 return
             self.head = b""
-            self.count(head.decode("latin-1").split("\r\n"))
+            first, *lines = head.decode("latin-1").split("\r\n")
+            method, target, _ = first.split(" ", 2)
+            self.body_left = int(field(lines, "content-length") or 0)
+            self.note(method, target, lines)
 
-    def count(self, lines: list[str]) -> None:
-        method, _, rest = lines[0].partition(" ")
-        marks = ("list-type=", "?prefix=", "&prefix=", "delimiter=")
-        is_listing = method == "GET" and any(mark in rest for mark in marks)
-        self.counts["LIST" if is_listing else method] += 1
-        for line in lines[1:]:
-            name, _, value = line.partition(":")
-            if name.lower() == "content-length":
-                self.body_left = int(value)
+
+def field(lines: list[str], name: str) -> str:
+    """The value of a field of a request; empty if there is none."""
+    return next((line.partition(":")[2].strip() for line in lines if line.lower().startswith(f"{name}:")), "")
 
 
 class Network:
-    """Delays what goes each way by half of the round trip."""
+    """Delays what goes each way by half of the round trip. Notes each request, by default by counting them; `note` is
+    None where it is no HTTP that passes."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, note: Note | None | Literal["count"] = "count") -> None:
         self.target = port
+        self.note = self.count if note == "count" else note
         self.delay = 0.0
         self.counts: collections.Counter[str] = collections.Counter()
         self.loop = asyncio.new_event_loop()
@@ -129,6 +141,9 @@ class Network:
 
     def set_round_trip(self, milliseconds: float) -> None:
         self.delay = milliseconds / 2000
+
+    def count(self, method: str, target: str, _: list[str]) -> None:
+        self.counts[kind_of(method, target)] += 1
 
     def take_counts(self) -> collections.Counter[str]:
         """The requests since the last call."""
@@ -158,21 +173,20 @@ class Network:
             return
         for one in (writer, back):
             one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        counter = RequestCounter(collections.Counter())
-        await asyncio.gather(self.pass_on(reader, back, counter), self.pass_on(there, writer, None),
+        requests = RequestReader(self.note) if self.note else None
+        await asyncio.gather(self.pass_on(reader, back, requests), self.pass_on(there, writer, None),
                              return_exceptions=True)
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-                      counter: RequestCounter | None) -> None:
+                      requests: RequestReader | None) -> None:
         waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(256)
 
         async def receive() -> None:
             data = b"-"
             while data:
                 data = await reader.read(1 << 18)
-                if counter:
-                    counter.counts = self.counts
-                    counter.read(data)
+                if requests:
+                    requests.read(data)
                 await waiting.put((self.loop.time() + self.delay, data))
 
         receiving = asyncio.ensure_future(receive())

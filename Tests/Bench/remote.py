@@ -9,31 +9,27 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
-import json
+import dataclasses
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import content
 import measuring
-from distant import BUCKET, KEY, SECRET, Network, Server, free_ports, put_folder, settle
-from measuring import Failed, Process, clear_mount, guarded, is_mounted, run
+from distant import Network, Server, settle
+from measuring import Failed, run
+from prices import PROVIDERS, STORED, Provider, stating
+from remote_peers import JUICEFS, LIMIT, Albumfs, Catalogs, Distant, Gocryptfs, JuiceFS, Rclone
 from rounds import Bench, say
 from workloads import THUMBNAIL, require, require_same_photos
 
 ROUND_TRIPS = (20, 40)
 GRID = 200
 SMALL_FILES = 1000
-LIMIT = 1800.0
-# What Amazon S3 takes in us-east-1 for a thousand requests, in dollars, by the price list of this year.
-PRICES, PRICES_OF = {"PUT": 0.005, "POST": 0.005, "LIST": 0.005, "GET": 0.0004, "HEAD": 0.0004}, "2025"
-STORED = 500e9
 # The most that the ratio of a row to the best peer is to be.
 GOALS = {"copy": 0.5, "sent": 0.8, "mount": 0.3, "list": 0.1, "grid": 0.2, "read": 0.8, "untar": 0.2}
 TITLES = {
@@ -43,175 +39,6 @@ TITLES = {
     "grid": "{grid} thumbnails, cold", "read": "read all photos, cold",
     "many": "mount {many} files on a second machine, cold", "many-list": "ls -lR of these",
 }
-
-
-class Distant:
-    """One peer on one machine: a home with its caches, and a mount point."""
-    name = ""
-    program = ""
-
-    def __init__(self, folder: Path, prefix: str, endpoint: str) -> None:
-        folder.mkdir(parents=True)
-        self.folder, self.prefix, self.endpoint = folder, prefix, endpoint
-        self.mount_point = folder / "mnt"
-        self.mount_point.mkdir()
-        self.daemons: list[Process] = []
-        # What the caller has set for its own server is not for this one.
-        own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        self.environment = dict(
-            own, HOME=str(folder), XDG_STATE_HOME=str(folder / "state"), XDG_RUNTIME_DIR=str(folder),
-            XDG_CACHE_HOME=str(folder / "cache"), LC_ALL="C.UTF-8", AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET,
-            AWS_ENDPOINT_URL=endpoint, RCLONE_CONFIG=str(folder / "rclone.conf"))
-
-    def make(self) -> None:
-        """Prepares the prefix, once."""
-
-    def mount(self) -> None:
-        raise NotImplementedError
-
-    def wait_until_sent(self) -> None:
-        raise NotImplementedError
-
-    def unmount(self) -> None:
-        self.unmount_all(self.mount_points())
-
-    def unmount_all(self, points: list[Path]) -> None:
-        # The upper one first; the lower one is busy until its daemon has ended.
-        for point, daemon in zip(points, reversed(self.daemons)):
-            run(["fusermount3", "-u", str(point)], LIMIT)
-            with guarded(LIMIT, daemon):
-                daemon.child.wait()
-        self.daemons = []
-
-    def mount_points(self) -> list[Path]:
-        return [self.mount_point]
-
-    @property
-    def photos(self) -> Path:
-        return self.mount_point / "Trip"
-
-    @property
-    def thumbnails(self) -> Path:
-        return self.mount_point / "Thumb"
-
-    def start(self, point: Path, *words: object) -> None:
-        daemon = Process([str(word) for word in words], self.environment)
-        self.daemons.append(daemon)
-        with guarded(LIMIT, daemon):
-            while not is_mounted(point):
-                if daemon.has_ended():
-                    raise Failed(f"mount of {self.name}: exit {daemon.child.returncode}: {daemon.message()}")
-                time.sleep(0.005)
-
-    def end(self) -> None:
-        """Leaves nothing, whatever state it is in."""
-        for daemon in self.daemons:
-            daemon.kill()
-        for point in self.mount_points():
-            clear_mount(point)
-        self.daemons = []
-
-
-class Albumfs(Distant):
-    name = "albumfs"
-
-    @property
-    def store(self) -> str:
-        return f"s3://{BUCKET}/{self.prefix}"
-
-    @property
-    def password(self) -> Path:
-        path = self.folder / "password"
-        path.write_text("bench\n")
-        return path
-
-    def make(self) -> None:
-        run([self.program, "init", "-q", "--chaff", "4M", "--password-file", str(self.password), self.store], LIMIT,
-            environment=self.environment)
-
-    def mount(self) -> None:
-        # The recovery key needs no derivation, whose time has nothing to do with the distance.
-        key = self.folder.parent / "albumfs-key"
-        if not key.exists():
-            run([self.program, "space", "recovery-key", "--password-file", str(self.password), self.store], LIMIT,
-                environment=self.environment, stdout=key)
-        self.start(self.mount_point, self.program, "mount", "-q", "--foreground", "--recovery-key", "--password-file",
-                   key, self.store, self.mount_point)
-
-    def wait_until_sent(self) -> None:
-        run([self.program, "sync", "-q", str(self.mount_point)], LIMIT, environment=self.environment)
-
-    @property
-    def photos(self) -> Path:
-        return super().photos / "Photo"
-
-    @property
-    def thumbnails(self) -> Path:
-        return super().photos / "Thumb"
-
-
-class Rclone(Distant):
-    """rclone mount of a crypt remote, with a cache for what is written."""
-    name, program = "rclone crypt", "rclone"
-
-    def mount(self) -> None:
-        words = ["rclone", "obscure", "bench"]
-        secret = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-        (self.folder / "rclone.conf").write_text(
-            f"[s3]\ntype = s3\nprovider = Other\nendpoint = {self.endpoint}\naccess_key_id = {KEY}\n"
-            f"secret_access_key = {SECRET}\nforce_path_style = true\n"
-            f"[crypt]\ntype = crypt\nremote = s3:{BUCKET}/{self.prefix}\npassword = {secret}\n")
-        self.control = f"127.0.0.1:{free_ports(1)[0]}"
-        self.start(self.mount_point, "rclone", "mount", "crypt:", self.mount_point, "--vfs-cache-mode", "writes",
-                   "--cache-dir", self.folder / "cache", "--rc", "--rc-no-auth", "--rc-addr", self.control)
-
-    def wait_until_sent(self) -> None:
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end:
-            words = ["curl", "-s", "-X", "POST", f"http://{self.control}/vfs/stats"]
-            answer = subprocess.run(words, stdout=subprocess.PIPE, text=True).stdout
-            cache = json.loads(answer)["diskCache"]
-            if cache["uploadsInProgress"] == cache["uploadsQueued"] == 0:
-                return
-            time.sleep(0.05)
-        raise Failed("rclone has not sent everything")
-
-
-class Gocryptfs(Distant):
-    """gocryptfs over s3fs, where closing a file sends it."""
-    name, program = "s3fs + gocryptfs", "s3fs"
-
-    @property
-    def lower(self) -> Path:
-        return self.folder / "lower"
-
-    def mount_points(self) -> list[Path]:
-        return [self.mount_point, self.lower]
-
-    def mount_lower(self) -> None:
-        self.lower.mkdir(exist_ok=True)
-        secret = self.folder / "s3fs-secret"
-        secret.write_text(f"{KEY}:{SECRET}\n")
-        secret.chmod(0o600)
-        (self.folder / "password").write_text("bench\n")
-        self.start(self.lower, "s3fs", f"{BUCKET}:/{self.prefix}", self.lower, "-f", "-o", f"url={self.endpoint}",
-                   "-o", "use_path_request_style", "-o", f"passwd_file={secret}",
-                   "-o", f"tmpdir={self.folder}")
-
-    def make(self) -> None:
-        put_folder(self.endpoint, self.prefix)
-        self.mount_lower()
-        run(["gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", str(self.folder / "password"), str(self.lower)],
-            LIMIT)
-        self.unmount_all([self.lower])
-
-    def mount(self) -> None:
-        self.mount_lower()
-        self.start(self.mount_point, "gocryptfs", "-fg", "-q", "-passfile", self.folder / "password", self.lower,
-                   self.mount_point)
-
-    def wait_until_sent(self) -> None:
-        run(["sync", "-f", str(self.mount_point)], LIMIT)
 
 
 @dataclass
@@ -234,27 +61,34 @@ class RemoteBench:
         Albumfs.program = str(options.albumfs)
         self.peers: list[type[Distant]] = [Albumfs]
         self.missing: list[str] = []
-        for peer, programs in ((Rclone, ["rclone", "curl"]), (Gocryptfs, ["s3fs", "gocryptfs"])):
+        for peer, programs in ((Rclone, ["rclone", "curl"]), (Gocryptfs, ["s3fs", "gocryptfs"]),
+                               (JuiceFS, [str(JUICEFS), str(Catalogs.program), "redis-cli", "openssl"])):
             if absent := [program for program in programs if not shutil.which(program)]:
                 self.missing.append(f"{peer.name}: {', '.join(absent)} is not installed")
             else:
                 self.peers.append(peer)
-        self.missing.append("JuiceFS: Debian has no package of it")
+        if options.peers:
+            names = [name.strip().lower() for name in options.peers.split(",")]
+            self.peers = [Albumfs, *(peer for peer in self.peers[1:] if peer.name.lower() in names)]
         self.cells: Cells = collections.defaultdict(Cell)
-        self.written = 0
 
     def measure(self) -> None:
         sizes = (content.QUICK if self.options.quick else content.FULL).times(self.options.size, self.options.many)
         say("making files and pictures")
         # The large files of the other rows are not needed.
         files = 100 if self.options.quick else SMALL_FILES
-        sizes = sizes.__class__(stream=content.MIB, small=content.MIB, reads=1, files=files, photos=sizes.photos,
-                                mounted=sizes.mounted)
+        sizes = dataclasses.replace(sizes, stream=content.MIB, small=content.MIB, reads=1, files=files, large=())
         self.inputs = content.make_inputs(self.bench.top / "inputs", sizes, self.options.photos)
         self.make_thumbnails()
-        server = Server(self.bench.folder / "server")
-        try:
-            self.network = Network(server.port)
+        with contextlib.ExitStack() as stack:
+            server = Server(self.bench.folder / "server")
+            stack.callback(server.end)
+            self.networks = [Network(server.port)]
+            if JuiceFS in self.peers:
+                catalogs = Catalogs(self.bench.folder / "catalogs")
+                stack.callback(catalogs.end)
+                self.networks.append(Network(catalogs.port, note=None))
+                JuiceFS.catalogs = f"127.0.0.1:{self.networks[1].port}"
             for turn in range(self.options.rounds):
                 for trip in ROUND_TRIPS:
                     first = turn % len(self.peers)
@@ -263,8 +97,15 @@ class RemoteBench:
             if self.options.many:
                 for peer in self.peers:
                     self.play_many(peer)
-        finally:
-            server.end()
+
+    @property
+    def network(self) -> Network:
+        """The one between the machines and the object storage."""
+        return self.networks[0]
+
+    def set_round_trip(self, milliseconds: float) -> None:
+        for network in self.networks:
+            network.set_round_trip(milliseconds)
 
     def make_thumbnails(self) -> None:
         """What the others show beside the photos, since they make none."""
@@ -279,9 +120,9 @@ class RemoteBench:
         endpoint = f"http://127.0.0.1:{self.network.port}"
         first, second = (peer(folder / name, folder.name, endpoint) for name in ("first", "second"))
         try:
-            self.network.set_round_trip(0)
+            self.set_round_trip(0)
             first.make()
-            self.network.set_round_trip(trip)
+            self.set_round_trip(trip)
             first.mount()
             self.write(first, trip)
             first.unmount()
@@ -309,14 +150,14 @@ class RemoteBench:
         first, second = (peer(folder / name, folder.name, endpoint) for name in ("first", "second"))
         last = self.inputs.sizes.mounted - 1
         try:
-            self.network.set_round_trip(0)
+            self.set_round_trip(0)
             first.make()
             first.mount()
             run(["tar", "-xf", str(self.inputs.many), "-C", str(first.mount_point)], LIMIT)
             first.wait_until_sent()
             first.unmount()
             shutil.rmtree(first.folder, ignore_errors=True)
-            self.network.set_round_trip(trip)
+            self.set_round_trip(trip)
             self.drop()
             with self.timed("many", trip, peer):
                 second.mount()
@@ -368,7 +209,6 @@ class RemoteBench:
             run(["tar", "-xf", str(self.inputs.archive), "-C", str(machine.mount_point)], LIMIT)
         with self.timed("untar-sent", trip, peer, since=start):
             machine.wait_until_sent()
-        self.written = self.inputs.photo_bytes
 
     def read(self, machine: Distant, trip: int) -> None:
         peer = type(machine)
@@ -396,39 +236,66 @@ class RemoteBench:
         lines = [["seconds", "round trip", *(peer.name for peer in self.peers), "albumfs / best", "goal"]]
         for key in TITLES:
             for trip in ROUND_TRIPS:
-                medians = {peer.name: self.cells[key, trip, peer.name].median for peer in self.peers}
-                if all(value is None for value in medians.values()):
+                if all(self.cells[key, trip, peer.name].median is None for peer in self.peers):
                     continue
-                others = [value for name, value in medians.items() if name != Albumfs.name and value is not None]
-                own = medians[Albumfs.name]
-                ratio = own / min(others) if own and others else None
                 goal = GOALS.get(key)
                 values = [of_cell(self.cells[key, trip, peer.name]) for peer in self.peers]
-                lines.append([self.title(key), f"{trip} ms", *values, f"{ratio:.2f}" if ratio else "–",
+                lines.append([self.title(key), f"{trip} ms", *values, self.ratio(key, trip),
                               f"{goal:.2f}" if goal else ""])
-        return table(lines) + "\n\n" + self.requests()
+        return "\n\n".join([table(lines), self.requests(), self.money()])
+
+    def ratio(self, key: str, trip: int) -> str:
+        """albumfs beside the best of the others, and in brackets the least and the most of single rounds."""
+        own = self.cells[key, trip, Albumfs.name]
+        others = [self.cells[key, trip, peer.name] for peer in self.peers if peer is not Albumfs]
+        medians = [cell.median for cell in others if cell.median is not None]
+        if own.median is None or not medians:
+            return "–"
+        samples = [cell.samples for cell in others if cell.samples]
+        rounds = [mine / min(rest) for mine, *rest in zip(own.samples, *samples)]
+        spread = f" ({min(rounds):.2f}–{max(rounds):.2f})" if len(rounds) > 1 else ""
+        return f"{own.median / min(medians):.2f}{spread}"
 
     def requests(self) -> str:
-        """How many requests each row takes, and what those of the copy would cost for 500 GB."""
+        """How many requests each row takes."""
         lines = [["requests", *(peer.name for peer in self.peers)]]
         trip = ROUND_TRIPS[-1]
         for key in TITLES:
             cells = [self.cells[key, trip, peer.name] for peer in self.peers]
             if any(cell.requests for cell in cells):
                 lines.append([self.title(key), *(of_requests(cell) for cell in cells)])
-        lines.append([f"dollars to write {STORED / 1e9:.0f} GB (prices of {PRICES_OF})",
-                      *(self.dollars(("copy", "sent"), peer.name, trip) for peer in self.peers)])
-        lines.append(["dollars to read it once, without traffic",
-                      *(self.dollars(("read",), peer.name, trip) for peer in self.peers)])
         return table(lines)
 
-    def dollars(self, keys: tuple[str, ...], name: str, trip: int) -> str:
-        cells = [self.cells[key, trip, name] for key in keys]
+    def money(self) -> str:
+        """What the requests cost for many more photos, if those take as many for each byte."""
+        lines = [[f"dollars for the requests of {STORED / 1e9:.0f} GB", *(peer.name for peer in self.peers)]]
+        for provider in PROVIDERS:
+            for what, keys in (("write them once", ("copy", "sent")), ("read them once", ("mount", "list", "read"))):
+                lines.append([f"{provider.name}: {what}",
+                              *(self.dollars(keys, peer.name, provider) for peer in self.peers)])
+        return table(lines)
+
+    def dollars(self, keys: tuple[str, ...], name: str, provider: Provider) -> str:
+        cells = [self.cells[key, ROUND_TRIPS[-1], name] for key in keys]
         rounds = min(len(cell.samples) for cell in cells)
         if not rounds:
             return "–"
-        cost = sum(count * PRICES.get(kind, 0) / 1000 for cell in cells for kind, count in cell.requests.items())
-        return f"{cost / rounds * STORED / self.written:.2f}"
+        cost = sum(count * provider.requests.get(kind, 0) / 1000
+                   for cell in cells for kind, count in cell.requests.items())
+        return f"{cost / rounds * STORED / self.inputs.photo_bytes:.2f}"
+
+    def notes(self) -> str:
+        """What to know of the tables."""
+        lines = [f"Requests and money are those at {ROUND_TRIPS[-1]} ms; the money is that of "
+                 f"{self.inputs.photo_bytes / 1e6:.0f} MB, so that requests of a mount weigh more than they would. "
+                 f"{stating()}"]
+        if JuiceFS in self.peers:
+            lines.append("JuiceFS keeps its catalog in a Redis behind the same round trip, whose requests are not "
+                         "counted and whose machine is not paid for.")
+        lines += [f"Not measured: {reason}." for reason in self.missing]
+        lines += [f"Failed: {name}, {trip} ms, {self.title(key)}: {cell.failure}."
+                  for (key, trip, name), cell in self.cells.items() if cell.failure]
+        return " ".join(lines)
 
     def as_json(self) -> list[dict]:
         return [{"row": key, "milliseconds": trip, "peer": name, "samples": cell.samples,

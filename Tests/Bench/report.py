@@ -11,6 +11,7 @@ from peers import Peer
 from workloads import FIRST, SECOND
 
 BEGIN, END = "<!-- bench table -->", "<!-- /bench table -->"
+BEGIN_REMOTE, END_REMOTE = "<!-- remote table -->", "<!-- /remote table -->"
 BEGIN_ROWS, END_ROWS = "<!-- bench rows -->", "<!-- /bench rows -->"
 # The rows that README shows.
 FIRST_ROWS = ("write", "read", "read-4k", "untar", "ls", "photos-in", "thumbnails", "peak")
@@ -223,6 +224,12 @@ def replaced(page: Path, begin: str, end: str, new: str) -> str:
         raise SystemExit(f"{page} has no place for the table: {begin} and {end}, once each")
     before, _, rest = content.partition(begin)
     return f"{before}{begin}\n{new}\n{end}{rest.partition(end)[2]}"
+
+
+def write_remote(page: Path, text: str, below: str) -> None:
+    """Puts the tables with an object storage into the page."""
+    lines = "\n".join(textwrap.wrap(below, 108))
+    page.write_text(replaced(page, BEGIN_REMOTE, END_REMOTE, f"{text}\n\n{lines}"))
 
 
 def write(page: Path, readme: Path, table: Table, chart: Path, below: str) -> None:

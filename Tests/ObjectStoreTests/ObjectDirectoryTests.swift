@@ -66,6 +66,36 @@ import Testing
     #expect(store.calls(.load) == 5 && store.calls(.stat) == 0)
   }
 
+  /// A mount that follows reads whole segments again and again. Those that are as they were cost no request.
+  @Test func wholeSegmentsThatDidNotChangeAreKept() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    func read(_ name: String) throws -> (bytes: [UInt8], loads: Int) {
+      let before = store.calls(.load)
+      let file = try directory.open(name, .read)
+      let bytes = try file.bytes(at: 0, count: 5 * Self.mebibyte)
+      return (bytes, store.calls(.load) - before)
+    }
+    #expect(try [1, 2, 3, 4].map { _ in try read(Self.first).loads } == [1, 1, 0, 0])
+    #expect(try [1, 2, 3].map { _ in try read(Self.second).loads } == [1, 1, 0])
+    // The writer has sent more of the one.
+    let more = Self.bytes(4 * Self.mebibyte, 4)
+    try store.save(Self.first, more, .any)
+    directory.expect(Self.first, byteCount: Int64(more.count))
+    let anew = try read(Self.first)
+    #expect(anew.bytes == more && anew.loads == 1)
+    #expect(try read(Self.first).loads == 0)
+    #expect(try read(Self.second).loads == 0)
+    // A new listing shows what has changed, and that the other one is gone.
+    let last = Self.bytes(4 * Self.mebibyte, 5)
+    try store.save(Self.first, last, .any)
+    try store.remove(Self.second)
+    directory.forgetListing()
+    #expect(try read(Self.first).bytes == last)
+    #expect(throws: Errno.noEntry) { try read(Self.second) }
+  }
+
   /// A mount reads whole journals, and of other segments the first cell: each is one request of just that.
   @Test func aLongReadAndASealTakeOneRequestEach() throws {
     let store = MemoryObjectStore()

@@ -198,6 +198,7 @@ def main() -> int:
         "python3", "-B", "Tests/HistoryModel/model.py", "--histories", "20000" if options.long else "300"]
     if options.long:
         commands["kills"] = ["python3", "-B", "Tests/ObjectStorage/kills.py", "--programs", programs]
+        commands["rgw"] = ["python3", "-B", "Tests/ObjectStorage/rgw.py", "--programs", programs]
         commands["nfs"] = [
             "python3", "-B", "Tests/NetworkStores/nfs.py", "--programs", programs]
     if options.browser:

@@ -20,6 +20,9 @@ package final class ObjectDirectory: StorageDirectory {
 
   private let store: any ObjectStore
   private let cache = BlockCache(limit: cacheLimit)
+  /// Whole segments that were read more than once.
+  private let wholes = BlockCache(limit: wholeLimit)
+  private let readOnce = Mutex<Set<String>>([], rank: .leaf)
   private let smallReads = Mutex(SmallReads(), rank: .leaf)
   private let ahead = BackgroundLanes(6)
   private let listing = Mutex<Listing?>(nil, rank: .leaf)
@@ -28,11 +31,12 @@ package final class ObjectDirectory: StorageDirectory {
 
   /// A thumbnail and its neighbours, or a fifth of a photo.
   private static let blockSize: Int64 = 1 << 20
-  /// A longer read takes one request, and is not kept: a mount reads journal and checkpoint so, once.
+  /// A longer read takes one request. A mount reads journal and checkpoint so, once.
   private static let longRead = 2 << 20
   /// A mount reads the first cell of many segments, its seal, and nothing else of most of them.
   private static let cell = 256
   private static let cacheLimit = 96 << 20
+  private static let wholeLimit = 64 << 20
   fileprivate static let root = "segments"
 
   package let kind = StorageKind(name: "s3", sharing: .snapshot)
@@ -62,11 +66,17 @@ package final class ObjectDirectory: StorageDirectory {
 
   /// Takes over that this process has saved a segment, or removed one: nil.
   func record(_ path: String, _ size: Int64?) {
-    cache.forget(path)
+    forget(path)
     let parts = path.split(separator: "/").map(String.init)
     listing.withLock { listing in
       if parts.count == 3 { listing?.record(parts[1], parts[2], size) }
     }
+  }
+
+  /// What was read of a segment is not its content any more.
+  private func forget(_ path: String) {
+    cache.forget(path)
+    wholes.forget(path)
   }
 
   /// The bytes of all segments that are listed.
@@ -130,7 +140,7 @@ package final class ObjectDirectory: StorageDirectory {
     if before != nil { try requireFinished() }
     let found = try listAnew()
     if let before {
-      for path in found.changed(since: before) { cache.forget(path) }
+      for path in found.changed(since: before) { forget(path) }
       former.withLock { $0 = nil }
     }
     return listing.withLock { listing in
@@ -195,17 +205,30 @@ package final class ObjectDirectory: StorageDirectory {
   ) throws(Errno) -> Int {
     let wanted = offset..<max(offset, min(size, offset + Int64(buffer.count)))
     if wanted.isEmpty { return 0 }
+    let isWhole = wanted == 0..<size && size > ObjectDirectory.longRead
     let bytes = try errno { () throws(ObjectError) in
-      guard let loaded = try store.load(path, wanted, unless: nil) else {
-        throw .failed("no content")
-      }
-      return loaded.bytes
+      isWhole ? try whole(path, size) : try load(path, wanted)
     }
     let count = min(bytes.count, buffer.count)
     unsafe bytes.withUnsafeBytes { bytes in
       unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
     }
     return count
+  }
+
+  /// A whole segment. From the second time on it is kept: a mount that follows reads journal and checkpoint
+  /// whenever the writer has sent something, and most of their segments are as they were.
+  private func whole(_ path: String, _ size: Int64) throws(ObjectError) -> [UInt8] {
+    let isFirst = readOnce.withLock { $0.insert(path).inserted }
+    if isFirst { return try load(path, 0..<size) }
+    return try wholes.bytes(BlockCache.Key(name: path, number: 0)) { () throws(ObjectError) in
+      try load(path, 0..<size)
+    }
+  }
+
+  private func load(_ path: String, _ range: Range<Int64>) throws(ObjectError) -> [UInt8] {
+    guard let loaded = try store.load(path, range, unless: nil) else { throw .failed("no content") }
+    return loaded.bytes
   }
 
   private func block(
@@ -230,14 +253,12 @@ package final class ObjectDirectory: StorageDirectory {
     let more = cache.claim(behind: key, atMost: min(count - 1, Int(clamping: left)))
     let end = min(size, begin + Int64(more.count + 1) * ObjectDirectory.blockSize)
     do throws(ObjectError) {
-      guard let loaded = try store.load(key.name, begin..<end, unless: nil) else {
-        throw .failed("no content")
-      }
+      let bytes = try load(key.name, begin..<end)
       let block = Int(ObjectDirectory.blockSize)
       for (place, key) in more.enumerated() {
-        cache.take(key, Array(loaded.bytes.dropFirst((place + 1) * block).prefix(block)))
+        cache.take(key, Array(bytes.dropFirst((place + 1) * block).prefix(block)))
       }
-      return Array(loaded.bytes.prefix(block))
+      return Array(bytes.prefix(block))
     } catch {
       cache.giveUp(more)
       throw error
