@@ -71,7 +71,6 @@ func clibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target 
 }
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let algorithms = Target.Dependency.product(name: "Algorithms", package: "swift-algorithms")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// A product that only the gallery needs: without the trait, SwiftPM neither fetches nor builds it.
@@ -109,7 +108,6 @@ let package = Package(
     .default(enabledTraits: ["Gallery"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-algorithms", exact: "1.2.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
@@ -178,7 +176,7 @@ let package = Package(
       "AlbumSecrets",
       ["CSodium", "CZxcvbn", "UnicodeForms", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
-      "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
+      "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
     library(
       "AlbumFileSystem",
       [
@@ -267,7 +265,7 @@ let package = Package(
         "CQRencode", "CArchive", "CCrypto", "CGalleryPages", hummingbird, hummingbirdCore, nio,
         nioPosix, nioHTTP1, nioTLS, nioSSL,
         nioHTTP2,
-        nioHTTPTypes, nioHTTPTypesHTTP2, httpTypes, algorithms, logging,
+        nioHTTPTypes, nioHTTPTypesHTTP2, httpTypes, logging,
       ], excluding: ["Pages"]),
     program("albumfs-gallery", ["Posix", "ControlProtocol", "Gallery"]),
 

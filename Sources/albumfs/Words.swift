@@ -7,8 +7,9 @@ enum Words {
     "unmount": ["umount"], "passwd": ["space", "password"], "version": ["--version"],
   ]
 
-  /// Replaces synonyms where a verb stands.
+  /// Replaces synonyms where a verb stands, and says which arguments of `find` are words.
   static func understood(_ arguments: [String]) -> [String] {
+    if arguments.first == Find._commandName { return Find.arranged(arguments) }
     let place = arguments.first == "help" ? 1 : 0
     guard arguments.count > place, let verb = synonyms[arguments[place]] else { return arguments }
     return arguments[..<place] + verb + arguments[(place + 1)...]

@@ -1,31 +1,81 @@
 import AlbumTestSupport
+import Foundation
 import Glibc
 import Testing
 
 /// What a photo costs that is copied into a plain folder, in counts that no machine changes: the bytes that the
-/// daemon hands to the kernel, and its calls of read(2), write(2) and their kind.
+/// daemon hands to the kernel, its system calls by name, its allocations, and the kernel's requests.
 @Suite(.enabled(if: geteuid() == 0, "only root sees the counts of a process that keeps secrets"))
 struct CopyCostTests {
+  private static let photos = 40
+
+  private static let prepare = """
+    \(Waiting.shell)
+    mkdir $W/photos $M/folder
+    for number in $(seq \(photos)); do head -c 1000000 /dev/urandom >$W/photos/$number.bin; done
+    daemon=$(albumfs status --json $M | grep '"pid"' | tr -dc 0-9)
+    albumfs sync -q $M
+
+    """
+
   @Test func aCopiedPhotoCostsFewCallsAndIsNotWrittenManyTimes() throws {
     try MountedStore.use(mountOptions: ["--transport", "device"]) { mounted in
       let counts = try mounted.sh(
-        """
-        mkdir $W/photos $M/folder
-        for number in $(seq 40); do head -c 1000000 /dev/urandom >$W/photos/$number.bin; done
-        daemon=$(albumfs status --json $M | grep '"pid"' | tr -dc 0-9)
-        count() { awk -v what="$1:" '$1 == what { print $2 }' /proc/$daemon/io; }
-        albumfs sync -q $M
-        before="$(count wchar) $(count syscr) $(count syscw)"
-        cp $W/photos/* $M/folder
-        albumfs sync -q $M
-        echo $before $(count wchar) $(count syscr) $(count syscw)
-        """
+        Self.prepare + """
+          count() { awk -v what="$1:" '$1 == what { print $2 }' /proc/$daemon/io; }
+          before="$(count wchar) $(count syscr) $(count syscw)"
+          cp $W/photos/* $M/folder
+          albumfs sync -q $M
+          echo $before $(count wchar) $(count syscr) $(count syscw)
+          """
       ).split(separator: " ").compactMap { Int($0) }
       try #require(counts.count == 6)
       // Measured: 2.13 times the bytes, 12 and 13 calls; on a busy machine 14 and 18.
-      #expect(counts[3] - counts[0] < 40 * 1_000_000 * 24 / 10)
-      #expect(counts[4] - counts[1] < 40 * 22)
-      #expect(counts[5] - counts[2] < 40 * 24)
+      #expect(counts[3] - counts[0] < Self.photos * 1_000_000 * 24 / 10)
+      #expect(counts[4] - counts[1] < Self.photos * 22)
+      #expect(counts[5] - counts[2] < Self.photos * 24)
     }
+  }
+
+  /// Each line of a script's output is a count and a name.
+  private func counts(_ text: String) -> [String: Int] {
+    Dictionary(
+      text.split(separator: "\n").compactMap { line in
+        let words = line.split(separator: " ")
+        return words.count == 2 ? Int(words[0]).map { (String(words[1]), $0) } : nil
+      }, uniquingKeysWith: +)
+  }
+
+  @Test func aCopiedPhotoCostsFewSystemCallsOfEachKind() throws {
+    try MountedStore.use(mountOptions: ["--transport", "device"]) { mounted in
+      let calls = counts(
+        try mounted.sh(
+          Self.prepare + """
+            strace -f -qq -o $W/calls -p $daemon & tracer=$!
+            await '! grep -L "^TracerPid:.[1-9]" /proc/$daemon/task/*/status | grep -q .'
+            cp $W/photos/* $M/folder
+            albumfs sync -q $M
+            kill -INT $tracer; wait $tracer || true
+            grep -v ' resumed>' $W/calls | sed -nE 's/^[0-9]+ +([a-z0-9_]+)\\(.*/\\1/p' | sort | uniq -c
+            """))
+      print(calls.sorted { $0.value > $1.value })
+    }
+  }
+
+  @Test func aCopiedPhotoCostsFewRequests() throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    let requests = counts(
+      try mounted.sh(
+        """
+        albumfs mount -q --transport device --trace fuse --trace-file $W/trace --password-file $P $S $M
+        \(Self.prepare)
+        before=$(wc -l <$W/trace)
+        cp $W/photos/* $M/folder
+        after=$(wc -l <$W/trace)
+        albumfs umount $M
+        sed -n "$((before + 1)),$((after))p" $W/trace | awk '{ print $3 }' | sort | uniq -c
+        """))
+    print(requests.sorted { $0.value > $1.value })
   }
 }

@@ -54,6 +54,9 @@ import Testing
           # What belongs to a photo comes with it, and is no result of its own.
           is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds nikon)"
           is "beach.jpg" "$(finds d850 -IMG_1)"
+          is "beach.jpg" "$(finds -live d850)"
+          is "beach.jpg plain.png" "$(finds -video -- trip -raw -img -lake -deep)"
+          is "" "$(finds -- --json)"
           is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds lens:35mm june 2019)"
           is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds 'juni 2019')"
           is "deep.png" "$(finds trip deep)"

@@ -45,7 +45,6 @@ struct TidyTests {
     var found: [String: Set<String>] = [:]
     for match in text.matches(of: call) {
       var names = Set((match.2 ?? "").matches(of: /"([^"]+)"/).map { String($0.1) })
-      if match.2?.contains("algorithms") ?? false { names.insert("Algorithms") }
       if match.2?.contains("logging") ?? false { names.insert("Logging") }
       if match.2?.contains("arguments") ?? false { names.insert("ArgumentParser") }
       if match.2?.contains("hummingbird") ?? false { names.formUnion(webModules) }

@@ -1,5 +1,4 @@
 internal import AlbumModel
-internal import Algorithms
 
 /// One directory's listing. Not thread-safe.
 struct DirectoryListing {

@@ -1,6 +1,5 @@
 internal import AlbumFormat
 internal import AlbumModel
-internal import Algorithms
 
 /// The place of one file's extents in the arena, and their sums.
 struct ExtentBlock: BitwiseCopyable, Sendable {

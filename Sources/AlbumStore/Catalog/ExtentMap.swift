@@ -1,5 +1,5 @@
 package import AlbumFormat
-internal import Algorithms
+internal import AlbumModel
 
 /// A few extents of one file in the order of their offsets, without overlaps: pure arithmetic. Each
 /// insertion moves the extents after it; for very many, `ExtentArena` is better. Not thread-safe.

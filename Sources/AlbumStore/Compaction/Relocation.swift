@@ -1,6 +1,5 @@
 import AlbumFormat
 import AlbumModel
-internal import Algorithms
 
 // The content of the segments to be emptied that is copied, and the new place of each byte: pure arithmetic
 // on extents.

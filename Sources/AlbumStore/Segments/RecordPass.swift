@@ -1,7 +1,6 @@
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
-internal import Algorithms
 import Posix
 
 /// Reads data segments whole, one after the other, and decrypts their records on two threads, because

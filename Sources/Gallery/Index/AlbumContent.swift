@@ -1,5 +1,4 @@
 import AlbumModel
-import Algorithms
 import PhotoGroups
 import PhotoSearch
 import PictureMetadata

@@ -20,7 +20,7 @@ struct Find: ParsableCommand {
   @Argument(help: "A mount point, or an album in it.", completion: Completions.mounts)
   var place: String
 
-  @Argument(parsing: .allUnrecognized, help: "What to look for.")
+  @Argument(help: "What to look for.")
   var words: [String]
 
   @Flag(name: [.customShort("0"), .customLong("null")], help: "End each path with a zero byte.")
@@ -31,10 +31,20 @@ struct Find: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  func validate() throws {
-    if let option = words.first(where: { $0.hasPrefix("--") }) {
-      throw ValidationError("Unknown option '\(option)'.")
+  /// Arguments with the options first, and all words behind `--`. The parser would take `-video` for five
+  /// options of one letter.
+  static func arranged(_ arguments: [String]) -> [String] {
+    let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+    var options = [arguments[0]]
+    var words: [String] = []
+    for argument in arguments[1..<end] {
+      let isOption = argument.hasPrefix("--") || argument.hasPrefix("-") && argument.count == 2
+      if isOption { options.append(argument) } else { words.append(argument) }
     }
+    return options + ["--"] + words + arguments[end...].dropFirst()
+  }
+
+  func validate() throws {
     if json && isSeparatedByZeros { throw ValidationError("--json and -0 exclude each other.") }
   }
 
