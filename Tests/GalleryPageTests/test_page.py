@@ -1697,6 +1697,29 @@ def a_hundred_thousand_photos_cost_what_is_seen_of_them(person):
     assert kept < 40, kept
 
 
+@test(view=PHONE, mock=True)
+def what_is_done_with_a_selection_has_its_whole_name_on_a_narrow_phone_in_german(person):
+    page = person.page
+    page.set_viewport_size({"width": 320, "height": 640})
+    person.enter()
+    person.place(1)
+    page.wait_for_selector(".tile img")
+    page.keyboard.press("Control+a")
+    page.wait_for_selector(".selection-bar:not([hidden])")
+    person.keep("selection-320")
+    boxes = page.evaluate("""() => [".selection-bar .labelled span", ".selection-bar > .plain, .selection-title strong"]
+        .map(selector => [...document.querySelectorAll(selector)].map(each => each.getBoundingClientRect())
+            .map(({ left, right }) => [left, right]))""")
+    for row in boxes:
+        edges = [edge for box in sorted(row) for edge in box]
+        assert edges == sorted(edges) and edges[0] >= 0 and edges[-1] <= 320, row
+    page.keyboard.press("Escape")
+    person.place(3)
+    page.wait_for_selector(".day")
+    cut = "labels => labels.filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent)"
+    assert page.locator("nav button:not(.wide-only) span").evaluate_all(cut) == []
+
+
 @test(view=PHONE)
 def a_phone_swipes_through_photos_and_drags_down_to_close(person):
     page = person.page
