@@ -13,7 +13,6 @@ import re
 import secrets
 import struct
 import sys
-import time
 import traceback
 from pathlib import Path
 
