@@ -3,25 +3,6 @@ package import AlbumModel
 package import AlbumStore
 package import Posix
 
-/// The clocks of the file system. Tests bring their own.
-package struct FileSystemClock: Sendable {
-  /// The time of day for time stamps, from the clock that the kernel uses for its own.
-  package var now: @Sendable () -> Timestamp
-  /// The clock for durations.
-  package var monotonic: @Sendable () -> MonotonicTime
-
-  package init(
-    now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> MonotonicTime
-  ) {
-    self.now = now
-    self.monotonic = monotonic
-  }
-
-  package static let system = FileSystemClock(
-    now: { SystemClock.fileTime() },
-    monotonic: { MonotonicTime.now })
-}
-
 /// A space as POSIX sees it, albums included: the same for the kernel's requests, which FUSEDriver brings,
 /// and for every other caller. All calls may come from any thread at once and block on disk work at most.
 ///
@@ -174,25 +155,5 @@ package final class FileSystem: Sendable {
 
   func writable() throws(FSError) {
     try storing { () throws(StoreError) in try space.requireWritable() }
-  }
-}
-
-extension InodeIndex {
-  /// Finds the inode with a number. Throws `.stale` if there is none, and `.readOnly` for a node of the
-  /// past, which only calls that read find.
-  init(_ inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
-    if inode.isPast { throw FSError(.readOnly) }
-    guard let index = catalog.index(of: inode) else {
-      throw FSError(.stale, "no inode \(inode.rawValue)")
-    }
-    self = index
-  }
-
-  /// Finds a directory that still has a name. Throws `.notDirectory` or `.notFound` otherwise.
-  init(directory inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
-    self = try InodeIndex(inode, in: catalog)
-    let state = catalog.state(self)
-    if !state.isDirectory { throw FSError(.notDirectory) }
-    if state.links == 0 { throw FSError(.notFound, "the directory was removed") }
   }
 }

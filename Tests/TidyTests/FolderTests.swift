@@ -1,21 +1,37 @@
 import Foundation
 import Testing
 
-// The folders of AlbumStore point one way: a file uses what its own folder and those below it declare. The
+// The folders of each target point one way: a file uses what its own folder and those below it declare. The
 // test derives from the sources which folder declares what, and so needs no list of names.
 
 struct FolderTests {
-  /// The lowest first. Files outside of a folder lie above all of them.
-  static let order = [
-    "Directory", "Keys", "Segments", "Catalog", "Journal", "Durability", "Recovery", "Compaction",
-    "",
+  /// The folders of each target that has some, the lowest first. "" is the height of files outside of them.
+  static let orders = [
+    "AlbumFileSystem": ["Requests", "Past", "Albums", "Content", "", "Upkeep"],
+    "AlbumStore": [
+      "Directory", "Keys", "Segments", "Catalog", "Journal", "Durability", "Recovery", "Compaction",
+      "",
+    ],
+    "Daemon": ["Launch", "Watching", "Sentences", "Thumbnails", "Requests", ""],
+    "FUSEDriver": ["Kernel", "Fuse", "Requests", "Trampolines", ""],
+    "Gallery": [
+      "HTTP", "Index", "Changes", "Uploads", "Download", "Jobs", "Listening", "Spaces",
+      "Duplicates", "Sessions", "LocalSend", "Routes", "",
+    ],
+    "ObjectStores": ["Objects", "S3", "Reading", "Staging", "Copying"],
+    "albumfs": [
+      "Terminal", "Places", "Remote", "Passwords", "Mounting", "Traces", "Transfer", "Commands", "",
+    ],
   ]
 
-  @Test func foldersOfAlbumStorePointOneWay() throws {
-    let sources = Sources(files: sourceFiles(under: "Sources"))
-    #expect(Set(sources.folders(of: "AlbumStore")) == Set(FolderTests.order))
-    for fault in sources.upward(in: "AlbumStore", FolderTests.order) {
-      Issue.record("\(fault)")
+  @Test func foldersOfATargetPointOneWay() throws {
+    let files = sourceFiles(under: "Sources")
+    let sources = Sources(files: files)
+    let targets = files.keys.filter { !$0.hasPrefix("C/") && $0.split(separator: "/").count > 2 }
+    #expect(Set(targets.map { String($0.prefix { $0 != "/" }) }) == Set(FolderTests.orders.keys))
+    for (target, order) in FolderTests.orders {
+      #expect(Set(sources.folders(of: target)) == Set(order), "\(target)")
+      for fault in sources.upward(in: target, order) { Issue.record("\(target): \(fault)") }
     }
   }
 

@@ -203,6 +203,16 @@ final class PendingPhotos: Sendable {
   }
 }
 
+/// How urgent the thumbnail of a photo is.
+package enum PhotoUrgency: Sendable {
+  /// A program is copying photos: the copies go first.
+  case whenIdle
+  /// Nobody waits for it: the photo has waited since an earlier session, or thumbnails are made again.
+  case later
+  /// Somebody waits: the photo was just written, a program asked for its thumbnail, or `sync` waits for it.
+  case now
+}
+
 /// The photos that wait for their thumbnail at one moment, by the reason, and those that are worked on.
 package struct PhotoGlance: Sendable {
   package let wanted: Int

@@ -90,11 +90,3 @@ private enum Operation {
     22: (8, 1), 24: (0, 1), 35: (16, 1), 45: (16, 2),
   ]
 }
-
-/// A request has come over the device of a mount that somebody watches (`cfuse3_read_traced`).
-@c @implementation func albumfs_request_came(
-  _ driver: UnsafeMutableRawPointer!, _ request: UnsafeRawPointer!, _ size: Int
-) {
-  let driver = unsafe Unmanaged<Driver>.fromOpaque(driver).takeUnretainedValue()
-  unsafe driver.trace?.came(UnsafeRawBufferPointer(start: request, count: size))
-}

@@ -52,7 +52,7 @@ struct LocalSendOffer: Decodable {
     let parts = file.fileName.split(separator: "/", omittingEmptySubsequences: false)
     let names = parts.compactMap { try? GalleryName.valid(String($0)) }
     guard names.count == parts.count, parts.count <= depthLimit,
-      file.size <= GalleryRoutes.maximumUpload
+      file.size <= Upload.maximumSize
     else { return nil }
     return Expected(
       folders: names.dropLast(), name: names[names.count - 1], size: file.size, sha256: hash,

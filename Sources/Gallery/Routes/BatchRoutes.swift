@@ -53,7 +53,7 @@ extension GalleryRoutes {
   private static func batch(
     _ request: Request, _ session: Session
   ) throws -> [(id: String, upload: Upload)] {
-    let ids = query("uploads", request)?.split(separator: ",").map(String.init) ?? []
+    let ids = request.query("uploads")?.split(separator: ",").map(String.init) ?? []
     guard !ids.isEmpty, ids.count <= batch.files, Set(ids).count == ids.count else {
       throw GalleryError(.invalid)
     }

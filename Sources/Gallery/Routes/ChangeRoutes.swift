@@ -8,7 +8,7 @@ extension GalleryRoutes {
   func addChanges(to router: Router<Context>) {
     router.get("/api/changes") { request, _ in
       let session = try sessions.session(request, counts: false)
-      guard let since = Self.query("since", request).flatMap({ UInt64($0) }) else {
+      guard let since = request.query("since").flatMap({ UInt64($0) }) else {
         throw GalleryError(.invalid)
       }
       let end = MonotonicTime.now + Self.patience

@@ -21,14 +21,14 @@ extension GalleryRoutes {
     }
     router.get("/api/thumbs") { request, _ in
       let session = try sessions.session(request)
-      let ids = (Self.query("ids", request) ?? "").split(separator: ",").map(String.init)
+      let ids = (request.query("ids") ?? "").split(separator: ",").map(String.init)
       if ids.count > Self.thumbnailLimit { throw GalleryError(.large) }
       return try await files.run { thumbnails(ids, session) }
     }
     router.get("/api/preview/:id") { request, context in
       let session = try sessions.session(request)
       let photo = try session.photo(try Self.parameter("id", context))
-      guard let edge = Int(Self.query("edge", request) ?? ""), (256...4096).contains(edge) else {
+      guard let edge = Int(request.query("edge") ?? ""), (256...4096).contains(edge) else {
         throw GalleryError(.invalid)
       }
       return try await previews.run { try preview(of: photo, edge, session) }
@@ -142,7 +142,7 @@ extension GalleryRoutes {
     let photo = try session.photo(try Self.parameter("id", context))
     var response = try await file(
       photo, session, context.channel, range: request.headers[.range],
-      ofVersion: request.headers[.ifRange], isToBeSaved: Self.query("download", request) == "1")
+      ofVersion: request.headers[.ifRange], isToBeSaved: request.query("download") == "1")
     response.headers[.acceptRanges] = "bytes"
     return response
   }

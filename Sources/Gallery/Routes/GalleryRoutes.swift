@@ -50,10 +50,6 @@ struct GalleryRoutes: Sendable {
     guard let value = context.parameters.get(name) else { throw GalleryError(.unknown) }
     return value
   }
-
-  static func query(_ name: String, _ request: Request) -> String? {
-    request.uri.queryParameters[name[...]].map(String.init)
-  }
 }
 
 /// Hummingbird's record of a request, and the connection that it came on.

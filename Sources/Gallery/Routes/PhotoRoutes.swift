@@ -33,7 +33,7 @@ extension GalleryRoutes {
   /// The part of a listing that a page asks for.
   private static func slice(_ request: Request) throws(GalleryError) -> Range<Int> {
     func number(_ name: String, _ usual: Int) throws(GalleryError) -> Int {
-      guard let text = query(name, request) else { return usual }
+      guard let text = request.query(name) else { return usual }
       guard let number = Int(text), (0...1 << 30).contains(number) else {
         throw GalleryError(.invalid)
       }

@@ -42,7 +42,7 @@ extension GalleryRoutes {
       text.field("readOnly", session.space.isReadOnly)
       text.field("idleSeconds", idle.milliseconds / 1000)
       text.field("thumbnailSize", Int64(session.space.mount.thumbnailEdge))
-      text.field("maximumUpload", GalleryRoutes.maximumUpload)
+      text.field("maximumUpload", Upload.maximumSize)
       text.field("sliceSize", Int64(GalleryRoutes.sliceSize))
       text.field("batch") { text in
         text.object { text in

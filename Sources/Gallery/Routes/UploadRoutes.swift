@@ -7,8 +7,6 @@ import Posix
 extension GalleryRoutes {
   /// The longest slice, in bytes.
   static let sliceSize = 8 << 20
-  /// The longest file.
-  static let maximumUpload: Int64 = 1 << 40
   /// A client that sends almost nothing for so long is cut off. What has arrived of a browser's upload stays.
   static let slicePatience = TestHooks.delay(.slice, .seconds(30))
 
@@ -51,7 +49,7 @@ extension GalleryRoutes {
     }
     router.put("/api/uploads/:id") { request, context in
       let (session, upload, _) = try upload(request, context)
-      guard let offset = Self.query("offset", request).flatMap({ Int64($0) }), offset >= 0 else {
+      guard let offset = request.query("offset").flatMap({ Int64($0) }), offset >= 0 else {
         throw GalleryError(.invalid)
       }
       let end = try await upload.exclusively {

@@ -6,6 +6,8 @@ import Posix
 /// goes on. Another photo may have the same three, so the bytes that lie there count only when the client has
 /// proved with their hash that they are its own.
 final class Upload: Sendable {
+  /// The longest file.
+  static let maximumSize: Int64 = 1 << 40
   let album: UInt64
   let name: FileName
   let size: Int64

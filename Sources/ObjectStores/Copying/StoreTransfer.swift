@@ -117,14 +117,9 @@ package final class StoreTransfer: Sendable {
   /// The name of the file that is there while a copy is not complete.
   package static let mark = StoreNames.unfinished
 
-  /// True if a copy into this place was interrupted, or still runs.
-  package static func isUnfinished(_ store: any ObjectStore) throws(ObjectError) -> Bool {
-    try store.hasObjects(StoreNames.unfinished)
-  }
-
   private func sourceConfiguration() throws(StoreTransferError) -> ([UInt8], StoreConfiguration) {
     let isUnfinished = try onSource { () throws(ObjectError) in
-      try StoreTransfer.isUnfinished(source)
+      try source.holdsUnfinishedCopy()
     }
     if isUnfinished { throw .unfinishedSource }
     let found = try onSource { () throws(ObjectError) in try configuration(of: source) }

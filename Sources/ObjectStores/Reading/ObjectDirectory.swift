@@ -141,7 +141,7 @@ package final class ObjectDirectory: StorageDirectory {
 
   /// A store that is copied anew is none until the copy is complete.
   private func requireFinished() throws(Errno) {
-    let isUnfinished = try errno { () throws(ObjectError) in try StoreTransfer.isUnfinished(store) }
+    let isUnfinished = try errno { () throws(ObjectError) in try store.holdsUnfinishedCopy() }
     if isUnfinished { throw .busy }
   }
 

@@ -37,9 +37,6 @@ struct ChaffAdd: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  /// The number of segments that stay free on the disk for spaces that may be mounted.
-  private static let spared: Int64 = 8
-
   func validate() throws {
     if size.bytes == 0 { throw ValidationError("The size must not be 0.") }
   }
@@ -51,7 +48,7 @@ struct ChaffAdd: ParsableCommand {
     let available = try StoreCommands.reporting { () throws(StoreError) in
       try opened.availableBytes()
     }
-    try ChaffAdd.requireRoom(count, segment, available)
+    try ChaffRoom.require(count, segment, available)
     let bar = ProgressBar("Writing chaff", isShown: !output.quiet)
     try StoreCommands.reporting { () throws(StoreError) in
       defer { bar.clear() }
@@ -60,18 +57,6 @@ struct ChaffAdd: ParsableCommand {
     StoreCommands.warn(of: opened)
     output.say(
       "Added \(counted(Int(count), "segment")), \(SizeArgument.readable(count * segment)).")
-  }
-
-  /// Throws if so many segments of chaff do not fit.
-  static func requireRoom(_ count: Int64, _ segment: Int64, _ available: Int64) throws {
-    let (needed, isAbsurd) = count.saturatingAdd(ChaffAdd.spared).multipliedReportingOverflow(
-      by: segment)
-    if !isAbsurd, needed <= available { return }
-    throw Failure(
-      .diskFull,
-      "The disk has \(SizeArgument.readable(available)) left, of which "
-        + "\(SizeArgument.readable(ChaffAdd.spared * segment)) are reserved for the spaces of the store; "
-        + "nothing was added.")
   }
 }
 

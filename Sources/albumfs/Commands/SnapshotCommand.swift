@@ -18,18 +18,6 @@ struct SnapshotCommand: ParsableCommand {
     ])
 }
 
-/// A snapshot as a user names it: its name, a time of day, or how long ago.
-struct SnapshotArgument: ExpressibleByArgument {
-  let name: String
-
-  init?(argument: String) {
-    if argument.isEmpty || argument.contains("/") { return nil }
-    name =
-      MomentArgument(argument: argument).map { SystemClock.nameOfTime(seconds: $0.seconds) }
-      ?? argument
-  }
-}
-
 /// The mount point, where other arguments follow.
 struct SnapshotMount: ParsableArguments {
   @Argument(help: "The mount point or anything below it.", completion: Completions.mounts)

@@ -3,7 +3,6 @@ import AlbumStore
 import ArgumentParser
 import ControlProtocol
 import Daemon
-import Glibc
 
 struct SpaceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,28 +12,6 @@ struct SpaceCommand: ParsableCommand {
       SpaceAdd.self, SpacePassword.self, SpaceAddKey.self, SpaceRemoveKey.self,
       SpaceRecoveryKey.self, SpaceDestroy.self,
     ])
-}
-
-/// The options of a space that is to be made.
-struct NewSpaceOptions: ParsableArguments {
-  @Option(help: CipherArgument.help)
-  var cipher = CipherArgument.auto
-
-  @Option(
-    help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
-  var thumbnailSize = 512
-
-  func validate() throws {
-    guard (16...4096).contains(thumbnailSize) else {
-      throw ValidationError("--thumbnail-size takes 16 to 4096 pixels.")
-    }
-    try cipher.requireAvailable()
-  }
-
-  /// With the user who runs the command as its owner.
-  var options: SpaceOptions {
-    SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
-  }
 }
 
 struct SpaceAdd: PasswordCommand {

@@ -109,7 +109,7 @@ enum RemoteStores {
   /// Names what is wrong with the server or the bucket, and refuses a copy that is not complete.
   private static func look(at store: S3Store) throws(Failure) {
     let isUnfinished: Bool
-    do throws(ObjectError) { isUnfinished = try StoreTransfer.isUnfinished(store) } catch {
+    do throws(ObjectError) { isUnfinished = try store.holdsUnfinishedCopy() } catch {
       throw Failure(error, "", of: store.place)
     }
     if isUnfinished { throw unfinished(store.place) }

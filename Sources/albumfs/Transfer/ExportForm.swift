@@ -22,11 +22,11 @@ enum ExportForm {
   }
 
   /// What is written of a file; a refusal concerns this file alone. Not for originals.
-  func derive(_ file: SourceWalk.File) throws(Failure) -> Result<DerivedFile, Refusal> {
+  func derive(_ file: SourceWalk.File) throws(Failure) -> Result<DerivedFile, ExportRefusal> {
     switch self {
-    case .original: return .failure(Refusal(reason: "it is exported as it is"))
+    case .original: return .failure(ExportRefusal(reason: "it is exported as it is"))
     case .withoutMetadata:
-      do throws(Refusal) { return .success(try DerivedFile(stripping: file)) } catch {
+      do throws(ExportRefusal) { return .success(try DerivedFile(stripping: file)) } catch {
         return .failure(error)
       }
     case .scaled(let edge):
@@ -36,7 +36,7 @@ enum ExportForm {
 }
 
 /// Why one file is not exported in the form that the user wants.
-struct Refusal: Error, Equatable {
+struct ExportRefusal: Error, Equatable {
   let reason: String
 }
 
@@ -61,7 +61,7 @@ struct DerivedFile {
     name = DerivedFile.name(file.name, ending: ending)
   }
 
-  init(stripping file: SourceWalk.File) throws(Refusal) {
+  init(stripping file: SourceWalk.File) throws(ExportRefusal) {
     self.file = file
     name = file.name
     do {
@@ -69,15 +69,15 @@ struct DerivedFile {
       let plan = try StrippedPicture.plan(size: reader.size) { try? reader.bytes($0, at: $1) }
       (pieces, size) = (plan.pieces, plan.size)
     } catch StrippedPicture.Fault.unknownKind {
-      throw Refusal(
+      throw ExportRefusal(
         reason: "metadata can be taken out of JPEG, PNG, WebP, GIF, HEIC and AVIF alone")
     } catch StrippedPicture.Fault.damaged {
-      throw Refusal(
+      throw ExportRefusal(
         reason: "its metadata cannot be separated from its picture: it is damaged or unusual")
     } catch let error as Errno {
-      throw Refusal(reason: "\(error)")
+      throw ExportRefusal(reason: "\(error)")
     } catch {
-      throw Refusal(reason: "it cannot be read")
+      throw ExportRefusal(reason: "it cannot be read")
     }
   }
 
@@ -166,7 +166,7 @@ private enum PictureScaling {
 
   static func scale(
     _ file: SourceWalk.File, edge: Int
-  ) throws(Failure) -> Result<[UInt8], Refusal> {
+  ) throws(Failure) -> Result<[UInt8], ExportRefusal> {
     guard let mount = try MountPath.table().space(holding: file.path.text) else {
       throw Failure(ofDeadSpace: .notConnected)!
     }
@@ -183,12 +183,12 @@ private enum PictureScaling {
           usleep(100_000)
           continue
         }
-        return .failure(Refusal(reason: reason(failure)))
+        return .failure(ExportRefusal(reason: reason(failure)))
       default: break
       }
       throw Failure(.unsupported, "The daemon of this mount makes no pictures. Mount it again.")
     }
-    return .failure(Refusal(reason: "the decoder has too much to do"))
+    return .failure(ExportRefusal(reason: "the decoder has too much to do"))
   }
 
   private static func reason(_ failure: Failure) -> String {

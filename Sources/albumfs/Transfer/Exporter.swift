@@ -8,7 +8,7 @@ import Posix
 /// complete, so an interruption leaves no half of one. Run it again to continue: it skips what is there with
 /// the same content. A name that is taken by other content gets a number.
 struct Exporter {
-  private struct Copy {
+  private struct WaitingCopy {
     let file: SourceWalk.File
     let path: PlainPath
     let newName: FileName?
@@ -25,7 +25,7 @@ struct Exporter {
   private var meter: TransferMeter
   private var folders: Set<[FileName]> = []
   /// Copies that wait for the next sync, after which they are read back.
-  private var waiting: [Copy] = []
+  private var waiting: [WaitingCopy] = []
   private var waitingBytes: Int64 = 0
 
   private static let batchBytes: Int64 = 256 << 20
@@ -194,7 +194,7 @@ struct Exporter {
         throw .target(error)
       }
       waiting.append(
-        Copy(
+        WaitingCopy(
           file: derived.file, path: path, newName: number == 1 ? nil : name,
           derived: (derived.size, checksum)))
       waitingBytes = waitingBytes.saturatingAdd(derived.size)
@@ -213,7 +213,7 @@ struct Exporter {
       if error == .exists { return false }
       throw .target(error)
     }
-    waiting.append(Copy(file: file, path: path, newName: newName))
+    waiting.append(WaitingCopy(file: file, path: path, newName: newName))
     waitingBytes = waitingBytes.saturatingAdd(entry.size)
     return true
   }
@@ -260,7 +260,7 @@ struct Exporter {
   }
 
   /// Reads a copy back.
-  private mutating func isIntact(_ copy: Copy) throws(PlainCopy.Fault) -> Bool {
+  private mutating func isIntact(_ copy: WaitingCopy) throws(PlainCopy.Fault) -> Bool {
     guard let (size, sum) = copy.derived else {
       return try PlainCopy.isEqual(copy.file.path, copy.path, watch: { meter.advance($0) })
     }

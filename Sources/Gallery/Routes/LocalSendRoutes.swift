@@ -81,7 +81,7 @@ struct LocalSendRoutes: Sendable {
   }
 
   private static func query(_ name: String, _ request: Request) throws(GalleryError) -> String {
-    guard let value = GalleryRoutes.query(name, request), !value.isEmpty else {
+    guard let value = request.query(name), !value.isEmpty else {
       throw GalleryError(.invalid)
     }
     return value
@@ -98,7 +98,7 @@ struct LocalSendRoutes: Sendable {
 
   private func prepare(_ request: Request, _ context: Context) async throws -> Response {
     // An app asks without a PIN first, to see whether it needs one.
-    guard let pin = GalleryRoutes.query("pin", request), !pin.isEmpty else {
+    guard let pin = request.query("pin"), !pin.isEmpty else {
       return Self.response(.unauthorized, "PIN required")
     }
     let reception = try await context.whileConnected {

@@ -23,16 +23,6 @@ package struct ThumbnailReport: Sendable {
   package init() {}
 }
 
-/// How urgent the thumbnail of a photo is.
-package enum PhotoUrgency: Sendable {
-  /// A program is copying photos: the copies go first.
-  case whenIdle
-  /// Nobody waits for it: the photo has waited since an earlier session, or thumbnails are made again.
-  case later
-  /// Somebody waits: the photo was just written, a program asked for its thumbnail, or `sync` waits for it.
-  case now
-}
-
 /// A choice of thumbnails to make again.
 package enum ThumbnailChoice: Sendable {
   /// Pictures whose thumbnail failed.
@@ -354,24 +344,6 @@ extension FileSystem {
 }
 
 extension InodeState {
-  var needsThumbnail: Bool { thumbnailState == .pending && size > 0 && links > 0 }
-
-  /// Why the thumbnail failed; nil in any other state.
-  var thumbnailFailure: ThumbnailFailure? {
-    if thumbnailState != .failed { return nil }
-    return ThumbnailFailure(rawValue: thumbnailReason) ?? .internal
-  }
-
-  /// True for a file at a photo's place, until its content proves to be no picture.
-  var isPhoto: Bool { thumbnailState != .none && thumbnailFailure != .notAPicture }
-
-  /// Sets the state, and clears the mark that the thumbnail supersedes the user's entry.
-  mutating func setThumbnail(_ new: ThumbnailState, _ reason: ThumbnailFailure? = nil) {
-    thumbnailState = new
-    thumbnailReason = reason?.rawValue ?? 0
-    marks.remove(.thumbnailGoesFirst)
-  }
-
   fileprivate func isChosen(_ choice: ThumbnailChoice) -> Bool {
     if thumbnailState == .none || size == 0 { return false }
     return switch choice {

@@ -128,7 +128,7 @@ struct Init: PasswordCommand {
     }
     if let chaff, chaff.bytes > 0 {
       let segment = Int64(options.segmentSize)
-      try ChaffAdd.requireRoom((chaff.bytes - 1) / segment + 1, segment, available)
+      try ChaffRoom.require((chaff.bytes - 1) / segment + 1, segment, available)
     }
     let made = try StoreCommands.reporting(changing: true) { () throws(StoreError) in
       defer { bar.clear() }

@@ -23,22 +23,22 @@ enum PhotoView {
   }
 
   init(_ request: Request, _ session: Session) throws(GalleryError) {
-    if let id = GalleryRoutes.query("album", request) {
-      let order = GalleryRoutes.query("sort", request).map { Order(rawValue: $0) } ?? .name
+    if let id = request.query("album") {
+      let order = request.query("sort").map { Order(rawValue: $0) } ?? .name
       guard let order else { throw GalleryError(.invalid) }
       self = .album(try session.album(id), order)
       return
     }
-    if let text = GalleryRoutes.query("search", request) {
+    if let text = request.query("search") {
       self = .found(SearchQuery(text, towns: Places.table), text: text)
       return
     }
-    if let text = GalleryRoutes.query("place", request) {
+    if let text = request.query("place") {
       guard let town = UInt16(text), town > 0 else { throw GalleryError(.invalid) }
       self = .place(town)
       return
     }
-    switch GalleryRoutes.query("view", request) {
+    switch request.query("view") {
     case "all": self = .all
     case "recent": self = .recent
     case "date": self = .date

@@ -140,3 +140,15 @@ struct TimeZoneArgument: ExpressibleByArgument, Equatable {
     variable = ":\(argument)"
   }
 }
+
+/// A snapshot as a user names it: its name, a time of day, or how long ago.
+struct SnapshotArgument: ExpressibleByArgument {
+  let name: String
+
+  init?(argument: String) {
+    if argument.isEmpty || argument.contains("/") { return nil }
+    name =
+      MomentArgument(argument: argument).map { SystemClock.nameOfTime(seconds: $0.seconds) }
+      ?? argument
+  }
+}

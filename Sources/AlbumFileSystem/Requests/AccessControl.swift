@@ -102,14 +102,14 @@ struct AccessControlList {
     static let mask: UInt16 = 0x10
     static let others: UInt16 = 0x20
   }
-  private struct Entry {
+  private struct Grant {
     var tag: UInt16
     var permissions: UInt16
     var id: UInt32
   }
   private static let version: [UInt8] = [2, 0, 0, 0]
 
-  private var entries: [Entry] = []
+  private var entries: [Grant] = []
 
   /// nil for bytes that are no valid ACL: it needs one entry each for owner, group and others, and a mask if
   /// it names anybody.
@@ -122,7 +122,7 @@ struct AccessControlList {
         }
       }
       entries.append(
-        Entry(
+        Grant(
           tag: number(0, UInt16.self), permissions: number(2, UInt16.self),
           id: number(4, UInt32.self)))
     }

@@ -66,3 +66,11 @@ enum Device {
   if result > 0 && count == 2 && driver.rings.connect(device) { driver.becomeReady() }
   return result
 }
+
+/// A request has come over the device of a mount that somebody watches (`cfuse3_read_traced`).
+@c @implementation func albumfs_request_came(
+  _ driver: UnsafeMutableRawPointer!, _ request: UnsafeRawPointer!, _ size: Int
+) {
+  let driver = unsafe Unmanaged<Driver>.fromOpaque(driver).takeUnretainedValue()
+  unsafe driver.trace?.came(UnsafeRawBufferPointer(start: request, count: size))
+}

@@ -149,7 +149,8 @@ struct UserConfiguration {
     // One option is good only beside another.
     let beside = name == "with-password" ? ["--fido2"] : []
     do { _ = try Mount.parse(beside + words) } catch {
-      throw Failure(.usage, Words.explained(Mount.message(for: error)))
+      let lines = ValueAdvice.added(to: Mount.message(for: error))
+      throw Failure(.usage, lines.joined(separator: "\n"))
     }
     return words
   }

@@ -17,6 +17,13 @@ enum StoreNames {
   }
 }
 
+extension ObjectStore {
+  /// True if a copy into this place was interrupted, or still runs.
+  package func holdsUnfinishedCopy() throws(ObjectError) -> Bool {
+    try hasObjects(StoreNames.unfinished)
+  }
+}
+
 extension StoreConfiguration {
   /// True if both are of one store: no two stores ever draw the same salt.
   func isOfSameStore(as other: StoreConfiguration) -> Bool {

@@ -18,7 +18,7 @@ struct UploadOrder: Decodable {
     guard folders.count <= UploadOrder.depthLimit, size >= 0, modified.isFinite,
       abs(modified) < 9e9
     else { throw GalleryError(.invalid) }
-    if size > GalleryRoutes.maximumUpload { throw GalleryError(.large) }
+    if size > Upload.maximumSize { throw GalleryError(.large) }
     return (name, folders)
   }
 }

@@ -4,6 +4,7 @@ import AlbumStore
 import ArgumentParser
 import ControlProtocol
 import Daemon
+import Glibc
 import Posix
 
 /// The cost of trying a password. `interactive` is for tests; it is valid only with the environment variable
@@ -62,6 +63,28 @@ enum CipherArgument: ExpressibleByArgument {
     case .auto: .fastest()
     case .fixed(let kind): kind
     }
+  }
+}
+
+/// The options of a space that is to be made.
+struct NewSpaceOptions: ParsableArguments {
+  @Option(help: CipherArgument.help)
+  var cipher = CipherArgument.auto
+
+  @Option(
+    help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
+  var thumbnailSize = 512
+
+  func validate() throws {
+    guard (16...4096).contains(thumbnailSize) else {
+      throw ValidationError("--thumbnail-size takes 16 to 4096 pixels.")
+    }
+    try cipher.requireAvailable()
+  }
+
+  /// With the user who runs the command as its owner.
+  var options: SpaceOptions {
+    SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
   }
 }
 

@@ -1,0 +1,29 @@
+internal import AlbumModel
+internal import Posix
+
+/// A file as it is there at each read.
+final class FileThere: StorageFile {
+  typealias Load = @Sendable (Range<Int64>) throws(Errno) -> LoadedObject?
+
+  private let byteCount: Int64
+  private let load: Load
+
+  init(_ byteCount: Int64, load: @escaping Load) { (self.byteCount, self.load) = (byteCount, load) }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+    let wanted = offset..<max(offset, min(byteCount, offset + Int64(buffer.count)))
+    if wanted.isEmpty { return 0 }
+    guard let bytes = try load(wanted)?.bytes.prefix(buffer.count) else { throw .io }
+    unsafe buffer.copyBytes(from: bytes)
+    return bytes.count
+  }
+
+  func size() throws(Errno) -> Int64 { byteCount }
+  func modificationTime() throws(Errno) -> Timestamp { Timestamp(seconds: 0) }
+  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) { throw .readOnly }
+  func sync() throws(Errno) { throw .readOnly }
+  func startWriteback() {}
+  func setModificationTime(_ time: Timestamp) throws(Errno) { throw .readOnly }
+  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {}
+  func unlock(offset: Int64, length: Int64) throws(Errno) {}
+}
