@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Pictures and videos with more light than a screen of sRGB shows, as telephones and cameras record them: levels
-/// by BT.2100, PQ or HLG, in the colours of BT.2020.
+/// Pictures and videos with more light than a screen of sRGB shows, as telephones and cameras record them:
+/// levels by BT.2100, PQ or HLG, in the colours of BT.2020.
 package enum HighDynamicRange: Sendable {
   case perceptualQuantizer
   case hybridLogGamma

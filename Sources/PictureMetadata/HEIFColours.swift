@@ -1,5 +1,5 @@
-/// What the levels of a HEIC or AVIF mean, by the first of its properties that says so (ISO 23008-12, 6.5.5; ISO
-/// 14496-12, 12.1.5). libvips ignores these numbers.
+/// What the levels of a HEIC or AVIF mean, by the first of its properties that says so (ISO 23008-12, 6.5.5;
+/// ISO 14496-12, 12.1.5). libvips ignores these numbers.
 ///
 ///     box colr  offset  size
 ///                    0     4  "nclx"; with an ICC profile "prof" or "rICC"

@@ -16,8 +16,8 @@ struct ColourTests {
         })
   }
 
-  /// The profile that libjxl's JPEG encoder writes in its XYB mode, without texts. Its one table is that of the
-  /// intent "perceptual".
+  /// The profile that libjxl's JPEG encoder writes in its XYB mode, without texts. Its one table is that of
+  /// the intent "perceptual".
   private static let xyb = """
     AAABtGp4bCAEQAAAc2NuclJHQiBYWVogB+MADAABAAAAAAAAYWNzcEFQUEwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAPbWAAEA
     AAAA0y1qeGwgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABQTJCMAAAAJAAAAEkbUFCIAAA
