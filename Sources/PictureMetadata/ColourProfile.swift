@@ -23,7 +23,8 @@ package enum ColourProfile {
   /// Tables that stand for other intents than "perceptual", or for all.
   private static let measured: Set<String> = ["A2B1", "rXYZ", "kTRC"]
 
-  /// True if the only table is that of the intent "perceptual". It then stands for every intent (ICC.1:2022, 8.10.2).
+  /// True if the only table is that of the intent "perceptual". It then stands for every intent (ICC.1:2022,
+  /// 8.10.2).
   package static func hasOnlyPerceptualTable(_ profile: [UInt8]) -> Bool {
     let tags = entries(profile)?.map(\.signature) ?? []
     return tags.contains("A2B0") && measured.isDisjoint(with: tags)
