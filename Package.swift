@@ -166,7 +166,7 @@ let package = Package(
     library("PhotoGroups", ["AlbumModel", "FileKinds"]),
     // Which photos a space has more than once.
     library("PhotoDuplicates", ["AlbumModel", "FileKinds", "PhotoGroups", "Posix"]),
-    // Kinds of pictures that no library decodes.
+    // Kinds of pictures that no library decodes, and light that no screen shows.
     library("PictureDecoders"),
     // Spellings of texts.
     library("UnicodeForms", ["CUtf8proc"]),
@@ -212,7 +212,10 @@ let package = Package(
     // Optional: everything else builds and works without it.
     library(
       "VideoPosters",
-      ["AlbumModel", "FileKinds", "ThumbnailProtocol", "PictureMetadata", "CLibAV"]),
+      [
+        "AlbumModel", "FileKinds", "ThumbnailProtocol", "PictureMetadata", "PictureDecoders",
+        "CLibAV",
+      ]),
     program(
       "albumfs-video-thumbnailer",
       ["AlbumModel", "FileKinds", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),

@@ -1,7 +1,7 @@
 /// An ICC profile (ICC.1:2022) that holds what colours depend on. A display's profile names its maker, its
 /// serial number, its owner and when it was calibrated; names, dates and everything that this parser does not
 /// know go.
-enum ColourProfile {
+package enum ColourProfile {
   /// A larger one is refused.
   static let limit: Int64 = 8 << 20
 
@@ -19,6 +19,16 @@ enum ColourProfile {
   private static let texts: Set<String> = ["desc", "cprt"]
   /// Version, class, colour spaces; "acsp"; flags; attributes, intent, white.
   private static let keptOfHead = [8..<24, 36..<40, 44..<48, 56..<80]
+
+  /// Tables that stand for other intents than "perceptual", or for all.
+  private static let measured: Set<String> = ["A2B1", "rXYZ", "kTRC"]
+
+  /// True if the only table is that of the intent "perceptual". It then stands for every intent (ICC.1:2022,
+  /// 8.10.2).
+  package static func hasOnlyPerceptualTable(_ profile: [UInt8]) -> Bool {
+    let tags = entries(profile)?.map(\.signature) ?? []
+    return tags.contains("A2B0") && measured.isDisjoint(with: tags)
+  }
 
   private struct Entry {
     let signature: String

@@ -19,13 +19,7 @@ package enum HEIFSize {
   private static func find(
     size: Int64, _ read: CaptureDate.Read
   ) -> (width: Int, height: Int)? {
-    guard size > 0, let head = read(ImageKind.sniffByteCount, 0),
-      let kind = ImageKind(sniffing: head), kind == .heif || kind == .avif,
-      let meta = content("meta", in: 0..<size, read), meta.upperBound - meta.lowerBound > 4,
-      // Version and flags.
-      let properties = content("iprp", in: meta.lowerBound + 4..<meta.upperBound, read),
-      let list = content("ipco", in: properties, read)
-    else { return nil }
+    guard let list = properties(size: size, read) else { return nil }
     var largest = (width: 0, height: 0)
     var isSideways = false
     for box in BoxedMetadata.boxes(in: list, read) {
@@ -40,6 +34,17 @@ package enum HEIFSize {
     }
     if largest.width == 0 { return nil }
     return isSideways ? (largest.height, largest.width) : largest
+  }
+
+  /// The box with the properties of all pictures; nil for another kind of file.
+  static func properties(size: Int64, _ read: CaptureDate.Read) -> Range<Int64>? {
+    guard size > 0, let head = read(ImageKind.sniffByteCount, 0),
+      let kind = ImageKind(sniffing: head), kind == .heif || kind == .avif,
+      let meta = content("meta", in: 0..<size, read), meta.upperBound - meta.lowerBound > 4,
+      // Version and flags.
+      let properties = content("iprp", in: meta.lowerBound + 4..<meta.upperBound, read)
+    else { return nil }
+    return content("ipco", in: properties, read)
   }
 
   private static func content(

@@ -1,6 +1,7 @@
 internal import CLibAV
 import FileKinds
 internal import Glibc
+internal import PictureDecoders
 internal import ThumbnailProtocol
 
 /// Wraps FFmpeg's libraries; no other file calls them. For one thread.

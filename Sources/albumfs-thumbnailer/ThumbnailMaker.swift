@@ -282,7 +282,15 @@ struct ThumbnailMaker {
     }
     guard let thumbnail = unsafe Image(thumbnailOf: picture, edge: edge, errors) else { return nil }
     // libvips may have read only the header so far; the copy runs the decoder.
-    return thumbnail.inMemory()?.toSRGB()
+    guard let small = thumbnail.inMemory() else { return nil }
+    if kind == .heif || kind == .avif,
+      let range = HighDynamicRange(
+        HEIFColours.numbers(of: unsafe picture.assumingMemoryBound(to: UInt8.self).span)),
+      let shown = small.toSRGB(range)
+    {
+      return shown
+    }
+    return small.toSRGB()
   }
 
   private func finish(_ image: borrowing Image) -> Image? {

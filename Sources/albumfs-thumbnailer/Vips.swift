@@ -3,6 +3,7 @@ import CVips
 import FileKinds
 import Glibc
 import PictureDecoders
+import PictureMetadata
 import ThumbnailProtocol
 
 /// Wraps libvips; no other file calls it. For one thread.
@@ -208,14 +209,17 @@ struct Image: ~Copyable {
   /// True for grey and for red, green and blue; false for spaces with a scale of their own, such as Lab.
   var isGreyOrRGB: Bool { unsafe cvips_is_grey_or_rgb(raw) != 0 }
 
-  /// The four letters of the colours that its ICC profile is for, such as `CMYK`; nil without a profile.
-  private var profileColours: String? {
+  /// Its ICC profile; nil without one.
+  private var profile: [UInt8]? {
     var data: UnsafeRawPointer?
     var length = 0
-    guard unsafe cvips_profile(raw, &data, &length) == 0, let data = unsafe data, length >= 20
-    else { return nil }
-    return unsafe String(
-      decoding: UnsafeRawBufferPointer(start: data + 16, count: 4), as: UTF8.self)
+    guard unsafe cvips_profile(raw, &data, &length) == 0, let data = unsafe data else { return nil }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: length))
+  }
+
+  /// The four letters of the colours that its profile is for, such as `CMYK`; nil without one.
+  private var profileColours: String? {
+    profile.flatMap { $0.count < 20 ? nil : String(decoding: $0[16..<20], as: UTF8.self) }
   }
 
   /// True if the profile is for the colours that the samples are now. libvips may have converted them.
@@ -261,12 +265,27 @@ struct Image: ~Copyable {
   /// image must be in memory.
   consuming func toSRGB() -> Image? {
     if isBareSRGB { return self }
-    if fitsProfile, let converted = unsafe Image({ unsafe cvips_profile_to_srgb(raw, &$0) }),
+    if fitsProfile,
+      let converted = unsafe Image({ unsafe cvips_profile_to_srgb(raw, &$0, intent) }),
       let decoded = converted.inMemory()
     {
       return decoded.toBytes()
     }
     return toBytes()
+  }
+
+  /// As measured, with white as white. libvips ignores a profile that has no table for the intent.
+  private var intent: VipsIntent {
+    ColourProfile.hasOnlyPerceptualTable(profile ?? [])
+      ? VIPS_INTENT_PERCEPTUAL : VIPS_INTENT_RELATIVE
+  }
+
+  /// What a screen shows of levels of more light; nil if a profile says what they mean.
+  func toSRGB(_ range: HighDynamicRange) -> Image? {
+    guard bands >= 3, profileColours == nil, let levels = colours(3)?.floats() else { return nil }
+    let scale: Float = samples == .bytes ? 257 : 1
+    let bytes = range.toSRGB(levels.map { UInt16(max(0, min(65535, $0 * scale))) })
+    return Image(bytes: bytes, width: width, height: height, bands: 3)
   }
 
   private func toBytes() -> Image? {

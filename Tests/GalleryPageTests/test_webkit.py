@@ -122,6 +122,25 @@ class Person:
             assert archive.testzip() is None
             return {name: archive.read(name) for name in archive.namelist()}
 
+    def look_below_albums(self, photos):
+        """A group's tile and its files, and the pages below the albums."""
+        browser = self.browser
+        for page, shown in ((".to-places", ".empty"), (".to-duplicates", ".copy-set .card[aria-pressed=true]"),
+                            (".to-deleted", ".card[data-file]")):
+            browser.click(".navigation button", "Albums")
+            browser.click(page)
+            browser.find(shown)
+            self.keep(page[4:])
+        browser.click(".navigation button", "Albums")
+        browser.click(".card-name", "Beach")
+        self.tiles(photos)
+        browser.click(".tile:has(.tile-sign)")
+        browser.press("i")
+        browser.until("document.querySelector('.viewer-info')?.textContent.includes('WALK-edited.png')")
+        self.keep("group")
+        browser.press("Escape")
+        self.has(0, ".viewer")
+
     def lock(self):
         self.browser.click(".lock")
         self.browser.find("input[type=password]")
@@ -135,6 +154,11 @@ def fill(gallery, names):
             (root / album).mkdir()
             for number, name in enumerate(names):
                 (root / album / "Photo" / name).write_bytes(landscape(first + number))
+        beach = root / "Beach" / "Photo"
+        # One photo in two forms, one that Alps has too, and one that was deleted.
+        for name, number in (("WALK.png", 30), ("WALK-edited.png", 31), ("Copy.png", 0), ("Gone.png", 32)):
+            (beach / name).write_bytes(landscape(number))
+        (beach / "Gone.png").unlink()
 
 
 def use(gallery, folder, pictures):
@@ -159,6 +183,7 @@ def use(gallery, folder, pictures):
             wanted = {path.name: path.read_bytes() for path in new.iterdir()}
             wanted |= {name: landscape(number) for number, name in enumerate(names)}
             assert found == wanted, sorted(found)
+            person.look_below_albums(len(names) + 2)
             person.lock()
         except BaseException:
             person.keep("failed")
@@ -173,7 +198,7 @@ def main(arguments):
         arguments.pictures.mkdir(parents=True, exist_ok=True)
     try:
         version = use(gallery, folder, arguments.pictures)
-        print(f"WebKitGTK {version} shows, uploads, deletes and downloads.")
+        print(f"WebKitGTK {version} shows, uploads, deletes, downloads, and has the pages below the albums.")
         return 0
     except Exception:
         print(f"FAIL\n{traceback.format_exc()}")

@@ -1,4 +1,5 @@
 import AlbumModel
+import PictureDecoders
 import Testing
 
 @testable import VideoPosters

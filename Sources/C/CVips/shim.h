@@ -140,8 +140,8 @@ static inline int cvips_profile(VipsImage *image, const void **data, size_t *len
 }
 
 // Converts from the colours of the image's own profile.
-static inline int cvips_profile_to_srgb(VipsImage *in, VipsImage **out) {
-  return vips_icc_transform(in, out, "srgb", "embedded", TRUE, NULL);
+static inline int cvips_profile_to_srgb(VipsImage *in, VipsImage **out, VipsIntent intent) {
+  return vips_icc_transform(in, out, "srgb", "embedded", TRUE, "intent", intent, NULL);
 }
 
 static inline int cvips_to_srgb(VipsImage *in, VipsImage **out) {

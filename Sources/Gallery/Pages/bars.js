@@ -11,20 +11,23 @@ import { formatNumber, t } from "./texts.js";
 
 /** @typedef {import("./icons.js").IconName} IconName */
 /** @typedef {import("./dialogs.js").MenuItem} MenuItem */
-/** @typedef {MenuItem & {shown?: boolean}} BarAction  `shown`: as a button of its own where there is room */
+/**
+ * `shown`: as a button of its own where there is room. `short`: the label with places where it may be divided.
+ * @typedef {MenuItem & {shown?: boolean, short?: string}} BarAction
+ */
 
 /** @typedef {"albums" | "all" | "recent" | "date" | "favourites" | "search"} Place */
 
 /**
  * `wide`: only where there is room; on a phone the search offers it.
  * @type {{view: Place, icon: IconName, wide?: boolean,
- *   text: "albums" | "allPhotos" | "recent" | "byDate" | "favourites" | "search"}[]}
+ *   text: "albums" | "allPhotos" | "recent" | "byDateShort" | "favourites" | "search"}[]}
  */
 const places = [
   { view: "albums", icon: "albums", text: "albums" },
   { view: "all", icon: "photos", text: "allPhotos" },
   { view: "recent", icon: "recent", text: "recent" },
-  { view: "date", icon: "date", text: "byDate" },
+  { view: "date", icon: "date", text: "byDateShort" },
   { view: "favourites", icon: "star", text: "favourites", wide: true },
   { view: "search", icon: "search", text: "search" },
 ];
@@ -136,17 +139,18 @@ export class SelectionBar {
     this.element = h("header", { class: "selection-bar", hidden: true },
     iconButton("close", t("clearSelection"), clear),
     h("div", { class: "selection-title", role: "heading", "aria-level": 1 }, this.#count),
-    h("button", { type: "button", class: "plain", on: { click: selectAll } }, t("selectAll")),
+    h("button", { type: "button", class: "plain", "aria-label": t("selectAll"), on: { click: selectAll } },
+      h("span", { class: "where-room" }, t("selectAll")), h("span", { class: "where-none" }, t("selectAllShort"))),
     this.#actions);
   }
 
   /** @param {BarAction[]} actions */
   offer(actions) {
-    fill(this.#actions, ...actions.filter(({ hidden }) => !hidden).map(({ icon: name, label, run, danger }) =>
+    fill(this.#actions, ...actions.filter(({ hidden }) => !hidden).map(({ icon: name, label, short, run, danger }) =>
       h("button", {
-        type: "button", class: `quiet labelled ${danger ? "danger-text" : ""}`, title: label,
+        type: "button", class: `quiet labelled ${danger ? "danger-text" : ""}`, title: label, "aria-label": label,
         on: { click: run },
-      }, icon(name), h("span", null, label))));
+      }, icon(name), h("span", null, short ?? label))));
   }
 
   /**

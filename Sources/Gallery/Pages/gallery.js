@@ -443,8 +443,9 @@ export class Gallery {
       if (await actions.transferPhotos(kind, selection.ids)) selection.clear();
     };
     bar.offer([
-      { icon: "download", label: t("download"), run: () => void actions.downloadPhotos(selection.ids) },
-      { icon: "move", label: t("move"), hidden: fixed, run: () => void transfer("move") },
+      { icon: "download", label: t("download"), short: t("downloadShort"),
+        run: () => void actions.downloadPhotos(selection.ids) },
+      { icon: "move", label: t("move"), short: t("moveShort"), hidden: fixed, run: () => void transfer("move") },
       { icon: "copy", label: t("copy"), hidden: fixed, run: () => void transfer("copy") },
       { icon: "rotate", label: t("rotate"), hidden: fixed, run: () => void this.#rotateSelected() },
       { icon: "star", label: t("favourite"), hidden: fixed, run: () => void this.star(selection.ids) },

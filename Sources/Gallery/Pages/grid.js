@@ -60,6 +60,10 @@ export class Grid {
    */
   #kept = null;
   #lastTop = 0;
+  /** Which height was at the top of the window when rows were drawn last. */
+  #drawnTop = Number.NaN;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #surround;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #settle;
   #lastLoad = 0;
@@ -92,6 +96,7 @@ export class Grid {
     this.#resize.disconnect();
     removeEventListener("scroll", this.render);
     removeEventListener("resize", this.render);
+    clearTimeout(this.#surround);
     this.#forget();
     this.#forgetSelection();
     this.options.thumbnails.want("grid", []);
@@ -328,7 +333,7 @@ export class Grid {
     const { layout, listing } = this;
     if (!layout || !listing || !this.element.isConnected) return;
     const top = this.#viewTop();
-    const margin = innerHeight * 0.75;
+    const margin = this.#hasJumped(top) ? 0 : innerHeight * 0.75;
     const needed = new Set(this.#rowsBetween(layout, top - margin, top + innerHeight + margin));
     for (const row of [layout.rowOf(this.#current), layout.rowOf(this.held), this.#dayRow(layout)]) {
       if (row >= 0) needed.add(row);
@@ -338,6 +343,18 @@ export class Grid {
     this.#markDay();
     this.#planLoading(top);
     this.options.moved?.();
+  }
+
+  /**
+   * True where everything in the window is new: then only that is drawn, and what is around it a moment later.
+   * @param {number} top
+   */
+  #hasJumped(top) {
+    const jumped = !(Math.abs(top - this.#drawnTop) < innerHeight);
+    this.#drawnTop = top;
+    clearTimeout(this.#surround);
+    if (jumped) this.#surround = setTimeout(this.render, 50);
+    return jumped;
   }
 
   /**

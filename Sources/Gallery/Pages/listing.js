@@ -217,8 +217,8 @@ function pathOf(query) {
  * Loads a view slice by slice.
  * @param {Query} query
  * @param {AbortSignal} signal
- * @param {(listing: Listing) => void} progress  called after each slice; with another listing where the view
- *   changed meanwhile and loading began again
+ * @param {(listing: Listing) => Promise<void>} progress  called after each slice, and waited for; with another
+ *   listing where the view changed meanwhile and loading began again
  * @returns {Promise<Listing>}
  */
 export async function loadListing(query, signal, progress) {
@@ -231,7 +231,7 @@ export async function loadListing(query, signal, progress) {
 /**
  * @param {Query} query
  * @param {AbortSignal} signal
- * @param {(listing: Listing) => void} progress
+ * @param {(listing: Listing) => Promise<void>} progress
  * @param {boolean} strict  whether a change between two slices ends this attempt
  */
 async function loadOnce(query, signal, progress, strict) {
@@ -251,7 +251,7 @@ async function loadOnce(query, signal, progress, strict) {
     const empty = columns.id.length === 0 && from < listing.count;
     if ((changed && strict) || empty) return empty && !strict ? listing : null;
     listing.add(columns);
-    progress(listing);
+    await progress(listing);
     await breathe();
     signal.throwIfAborted();
   } while (listing.loaded < listing.count);

@@ -22,6 +22,8 @@ export const favourites = "type:favourite";
 
 /** Photos above which a view is loaded again less often while it changes. */
 const many = 20_000;
+/** How long the rest of a listing waits for the pictures in the window, in milliseconds. */
+const patience = 300;
 
 export class PhotosView {
   element = h("div", { class: "photos-view" });
@@ -155,8 +157,11 @@ export class PhotosView {
   async #loadOnce(signal) {
     const first = this.#found === null;
     try {
-      const listing = await loadListing(this.#query, signal, (part) => {
-        if (first) this.#show(part);
+      const listing = await loadListing(this.#query, signal, async (part) => {
+        if (!first) return;
+        const isNew = part !== this.listing;
+        this.#show(part);
+        if (isNew && part.loaded < part.count) await this.#picturesFirst();
       });
       if (first && listing === this.listing) this.grid.show(listing);
       else this.#show(listing);
@@ -167,6 +172,13 @@ export class PhotosView {
     } catch (error) {
       if (!isAbort(error)) this.#fail(error);
     }
+  }
+
+  /** Lets the server send the pictures in the window before it sends the rest of a listing. */
+  async #picturesFirst() {
+    const { thumbnails } = this.#gallery;
+    const drawn = new Promise(requestAnimationFrame).then(() => thumbnails.settled());
+    await Promise.race([drawn, new Promise((resolve) => setTimeout(resolve, patience))]);
   }
 
   /** @param {Listing} listing */

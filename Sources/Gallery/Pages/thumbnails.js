@@ -78,6 +78,8 @@ export class Thumbnails {
   #listeners = new Set();
   #running = 0;
   #stopped = false;
+  /** @type {(() => void)[]} those who wait until nothing is on the way */
+  #waiting = [];
 
   /** @param {number} bytes  the most that thumbnails may take in memory */
   constructor(bytes) {
@@ -107,6 +109,11 @@ export class Thumbnails {
     this.#wanted.set(owner, items);
     this.#cancelUnwanted();
     this.#load();
+  }
+
+  /** Returns when nothing is on the way. */
+  async settled() {
+    if (this.#running > 0) await new Promise((resolve) => this.#waiting.push(() => resolve(undefined)));
   }
 
   /** Asks again for thumbnails that the server did not have. */
@@ -141,6 +148,7 @@ export class Thumbnails {
       void this.#fetch(batch).finally(() => {
         this.#running -= 1;
         this.#load();
+        if (this.#running === 0) for (const resolve of this.#waiting.splice(0)) resolve();
       });
     }
   }

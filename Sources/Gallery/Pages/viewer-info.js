@@ -25,9 +25,7 @@ const partNames = /** @type {const} */ ({
 });
 
 export class ViewerInfo {
-  element = h("aside", {
-    class: "viewer-info", hidden: true, "aria-label": t("information"), "aria-live": "polite",
-  });
+  element = h("aside", { class: "viewer-info", hidden: true, "aria-label": t("information") });
   #actions;
   #readOnly;
   #request = new AbortController();

@@ -94,7 +94,7 @@ export class Viewer {
     }, library.readOnly);
     this.#track = h("div", { class: "track" });
     this.#stage = h("div", { class: "stage" }, this.#track);
-    this.#caption = h("div", { class: "viewer-caption", "aria-live": "polite" });
+    this.#caption = h("div", { class: "viewer-caption", "aria-live": "polite", "aria-atomic": "true" });
     this.#controls = h("div", { class: "viewer-actions" });
     this.element = h("div", {
       class: "viewer", role: "dialog", "aria-modal": "true", "aria-label": t("viewer"), tabindex: -1,
@@ -313,6 +313,8 @@ export class Viewer {
     const also = this.#file ? [] : signNames(this.photo.group);
     fill(this.#caption,
       h("strong", { dir: "auto" }, shown(name)),
+      // A screen reader reads name and date as one text.
+      h("i", { class: "hidden" }, ", "),
       h("span", null, formatDateLong(taken ?? modified, taken !== null), " · ",
         [t("photoOf", { n: this.index + 1, total: this.#listing.count }), ...also].join(" · ")));
     this.#live.hidden = !this.#isLive;

@@ -1,12 +1,22 @@
 internal import Glibc
 
-/// Videos with more light than a screen of sRGB shows, as telephones record them: levels by BT.2100, PQ or
-/// HLG, in the colours of BT.2020.
-enum HighDynamicRange: Sendable {
+/// Pictures and videos with more light than a screen of sRGB shows, as telephones and cameras record them:
+/// levels by BT.2100, PQ or HLG, in the colours of BT.2020.
+package enum HighDynamicRange: Sendable {
   case perceptualQuantizer
   case hybridLogGamma
 
-  func toSRGB(littleEndian bytes: [UInt8]) -> [UInt8] {
+  /// Takes the numbers of ITU-T H.273; nil for a picture of another range or other colours.
+  package init?(_ numbers: (primaries: Int, transfer: Int)?) {
+    guard let numbers else { return nil }
+    switch numbers {
+    case (9, 16): self = .perceptualQuantizer
+    case (9, 18): self = .hybridLogGamma
+    default: return nil
+    }
+  }
+
+  package func toSRGB(littleEndian bytes: [UInt8]) -> [UInt8] {
     toSRGB(
       stride(from: 0, to: bytes.count - 1, by: 2).map { index -> UInt16 in
         let high = UInt16(bytes[index + 1]) << 8
@@ -16,7 +26,7 @@ enum HighDynamicRange: Sendable {
 
   /// Three levels of 16 bits a pixel become sRGB. White of 203 cd/m² (BT.2408) is where highlights begin:
   /// they are compressed, and all below stays as it is.
-  func toSRGB(_ levels: [UInt16]) -> [UInt8] {
+  package func toSRGB(_ levels: [UInt16]) -> [UInt8] {
     let table = (0...255).map { self.light(of: Double($0) / 255) }
     /// Between two of the table.
     func linear(_ level: UInt16) -> Double {
