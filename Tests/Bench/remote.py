@@ -270,7 +270,7 @@ class RemoteBench:
         """What the requests cost for many more photos, if those take as many for each byte."""
         lines = [[f"dollars for the requests of {STORED / 1e9:.0f} GB", *(peer.name for peer in self.peers)]]
         for provider in PROVIDERS:
-            for what, keys in (("write them once", ("copy", "sent")), ("read them once", ("mount", "list", "read"))):
+            for what, keys in (("write them once", ("copy", "sent")), ("read them once", ("read",))):
                 lines.append([f"{provider.name}: {what}",
                               *(self.dollars(keys, peer.name, provider) for peer in self.peers)])
         return table(lines)
@@ -293,7 +293,7 @@ class RemoteBench:
             lines.append("JuiceFS keeps its catalog in a Redis behind the same round trip, whose requests are not "
                          "counted and whose machine is not paid for.")
         lines += [f"Not measured: {reason}." for reason in self.missing]
-        lines += [f"Failed: {name}, {trip} ms, {self.title(key)}: {cell.failure}."
+        lines += [f"Failed: {name}, {trip} ms, {self.title(key)}: {': '.join(cell.failure.split(': ')[:2])}."
                   for (key, trip, name), cell in self.cells.items() if cell.failure]
         return " ".join(lines)
 
