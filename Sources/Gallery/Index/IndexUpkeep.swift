@@ -8,10 +8,10 @@ final class IndexUpkeep: Sendable {
   private let mount: MountedSpace
   private let index: SpaceIndex
   private let isStopped = Mutex(false, rank: .leaf)
-  /// What listings waited for: the album whose details are read before those of others, and all albums for
+  /// What listings waited for: the albums whose details are read before those of others, and all albums for
   /// which one has waited; nil stands for all albums at once.
   private struct Waits {
-    var wanted: UInt64?
+    var wanted: [UInt64] = []
     var done: Set<UInt64?> = []
   }
   private let waits = Mutex(Waits(), rank: .leaf)
@@ -42,21 +42,21 @@ final class IndexUpkeep: Sendable {
     try PosixThread(name: "gallery-index") { [self] in run(whenGone) }.detach()
   }
 
-  /// Waits a moment for the details of an album, or of all, so that a page shows photos in their shape and
-  /// order at once. Reads those of this album first. Waits once: to an album that grows, photos come without.
-  func waitForDetails(of album: UInt64?) {
+  /// Waits a moment for the details of some albums, or of all, so that a page shows photos in their shape and
+  /// order at once. Reads those of these albums first. Waits once: to an album that grows, photos come
+  /// without.
+  func waitForDetails(of albums: [UInt64]?) {
     let isFirst = waits.withLock { waits in
-      waits.wanted = album ?? waits.wanted
-      return waits.done.insert(album).inserted
+      waits.wanted = albums ?? waits.wanted
+      let before = waits.done.count
+      waits.done.formUnion(albums?.map { Optional($0) } ?? [nil])
+      return waits.done.count > before
     }
     if !isFirst { return }
     let end = MonotonicTime.now + IndexUpkeep.moment
-    while MonotonicTime.now < end, !isDetailed(album) { SystemClock.sleep(milliseconds: 10) }
-  }
-
-  private func isDetailed(_ album: UInt64?) -> Bool {
-    guard let album else { return index.everyAlbum.allSatisfy(\.found.content.isDetailed) }
-    return index.album(evenHidden: album)?.found.content.isDetailed ?? true
+    while MonotonicTime.now < end, !index.isDetailed(albums) {
+      SystemClock.sleep(milliseconds: 10)
+    }
   }
 
   func stop() { isStopped.withLock { $0 = true } }
@@ -277,9 +277,12 @@ final class IndexUpkeep: Sendable {
     let wanted = waits.withLock(\.wanted)
     let every = index.everyAlbum
     let albums =
-      every.filter { $0.found.inode == wanted } + every.filter { $0.found.inode != wanted }
+      wanted.compactMap { index.album(evenHidden: $0) }
+      + every.filter { !wanted.contains($0.found.inode) }
     for album in albums where notes.detailed[album.found.inode] != album.changed {
-      if MonotonicTime.now >= end || isStopped.withLock({ $0 }) {
+      // What somebody waits for comes first.
+      let isOther = waits.withLock { $0.wanted != wanted }
+      if MonotonicTime.now >= end || isOther || isStopped.withLock({ $0 }) {
         notes.isReading = true
         break
       }

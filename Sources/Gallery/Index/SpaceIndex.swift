@@ -255,6 +255,22 @@ extension SpaceIndex {
   /// The same for the one who keeps the index.
   func album(evenHidden inode: UInt64) -> Album? { state.withLock { $0.albums[inode] } }
 
+  /// The albums of so many photos, in the order of albums.
+  func albums(ofFirst count: Int) -> [UInt64] {
+    var (found, rest) = ([UInt64](), count)
+    for album in albums().albums where rest > 0 {
+      found.append(album.found.inode)
+      rest -= album.found.content.count
+    }
+    return found
+  }
+
+  /// True if the details of all photos in some albums are read; nil stands for all albums.
+  func isDetailed(_ albums: [UInt64]?) -> Bool {
+    guard let albums else { return everyAlbum.allSatisfy(\.found.content.isDetailed) }
+    return albums.allSatisfy { album(evenHidden: $0)?.found.content.isDetailed ?? true }
+  }
+
   /// All albums, hidden ones too, in no order.
   var everyAlbum: [Album] { state.withLock { Array($0.albums.values) } }
 

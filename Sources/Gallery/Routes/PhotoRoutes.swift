@@ -12,7 +12,10 @@ extension GalleryRoutes {
       let slice = try Self.slice(request)
       return try await files.run {
         let asked = try PhotoView(request, session)
-        if slice.lowerBound == 0 { session.space.waitForDetails(of: asked.album) }
+        if slice.lowerBound == 0 {
+          let albums = asked.albums(ofFirst: slice.count, session.space.index)
+          session.space.waitForDetails(of: albums)
+        }
         return session.listings.listing(of: try PhotoView(request, session), session)
           .response(slice)
       }

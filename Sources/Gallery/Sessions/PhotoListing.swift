@@ -18,8 +18,13 @@ enum PhotoView {
     case name, oldest, newest, added
   }
 
-  var album: UInt64? {
-    if case .album(let album, _) = self { album.found.inode } else { nil }
+  /// The albums that the first photos of the listing are in; nil if these may be in any.
+  func albums(ofFirst count: Int, _ index: SpaceIndex) -> [UInt64]? {
+    switch self {
+    case .album(let album, _): [album.found.inode]
+    case .all: index.albums(ofFirst: count)
+    case .recent, .date, .found, .place: nil
+    }
   }
 
   init(_ request: Request, _ session: Session) throws(GalleryError) {

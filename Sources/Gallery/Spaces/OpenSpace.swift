@@ -34,7 +34,7 @@ final class OpenSpace: Sendable {
   }
 
   /// Waits a moment for the details of an album's photos, or of all photos.
-  func waitForDetails(of album: UInt64?) { upkeep.waitForDetails(of: album) }
+  func waitForDetails(of albums: [UInt64]?) { upkeep.waitForDetails(of: albums) }
 
   func close() { upkeep.stop() }
 
