@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// What a photo costs that is copied into a plain folder, in counts that no machine changes: the bytes that the
-/// daemon hands to the kernel, its system calls by name, its allocations, and the kernel's requests.
+/// What a photo costs that is copied into a plain folder, in counts that no machine changes: the bytes that
+/// the daemon hands to the kernel, its system calls by name, and the kernel's requests.
 @Suite(.enabled(if: geteuid() == 0, "only root sees the counts of a process that keeps secrets"))
 struct CopyCostTests {
   private static let photos = 40
@@ -47,19 +47,30 @@ struct CopyCostTests {
   }
 
   @Test func aCopiedPhotoCostsFewSystemCallsOfEachKind() throws {
-    try MountedStore.use(mountOptions: ["--transport", "device"]) { mounted in
-      let calls = counts(
-        try mounted.sh(
-          Self.prepare + """
-            strace -f -qq -o $W/calls -p $daemon & tracer=$!
-            await '! grep -L "^TracerPid:.[1-9]" /proc/$daemon/task/*/status | grep -q .'
-            cp $W/photos/* $M/folder
-            albumfs sync -q $M
-            kill $tracer; wait $tracer || true
-            grep -v ' resumed>' $W/calls | sed -nE 's/^[0-9]+ +([a-z0-9_]+)\\(.*/\\1/p' | sort | uniq -c
-            """))
-      print(calls.sorted { $0.value > $1.value })
-    }
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    // strace ends with the daemon, because tests block the signals that would end it.
+    let calls = counts(
+      try mounted.sh(
+        """
+        albumfs mount -q --transport device --password-file $P $S $M
+        \(Self.prepare)
+        strace -f -qq -o $W/calls -p $daemon & tracer=$!
+        await '! grep -L "^TracerPid:.[1-9]" /proc/$daemon/task/*/status | grep -q .'
+        cp $W/photos/* $M/folder
+        albumfs umount -q $M
+        wait $tracer || true
+        grep -v ' resumed>' $W/calls | sed -nE 's/^[0-9]+ +([a-z0-9_]+)\\(.*/\\1/p' | sort | uniq -c
+        """))
+    func number(_ names: String...) -> Int { names.reduce(0) { $0 + (calls[$1] ?? 0) } }
+    // Measured, with the unmount, which visits the 256 folders of the store: 952, 703, 421, 162, 62 and 89.
+    #expect(number("openat2", "openat") < 1350)
+    #expect(number("newfstatat", "fstat", "statx") < 1000)
+    #expect(number("utimensat") < 600)
+    #expect(number("pwrite64", "pwritev", "pwritev2") < 240)
+    #expect(number("getrandom") < 120)
+    #expect(number("fsync", "fdatasync", "syncfs") < 150)
+    #expect(number("close") > 0, "\(calls)")
   }
 
   @Test func aCopiedPhotoCostsFewRequests() throws {
@@ -76,6 +87,9 @@ struct CopyCostTests {
         albumfs umount $M
         sed -n "$((before + 1)),$((after))p" $W/trace | awk '{ print $3 }' | sort | uniq -c
         """))
-    print(requests.sorted { $0.value > $1.value })
+    // Measured: 10.7 for each photo, of which 3 are LOOKUP and one is WRITE.
+    #expect(requests.values.reduce(0, +) < Self.photos * 14)
+    #expect(requests["LOOKUP"] ?? 0 <= Self.photos * 4)
+    #expect((Self.photos...Self.photos * 2).contains(requests["WRITE"] ?? 0))
   }
 }
