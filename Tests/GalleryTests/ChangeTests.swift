@@ -41,6 +41,11 @@ import Testing
             named = browser.post("/api/photo/" + last["id"], {"name": "last.jpg"})
             assert named["name"] == "last.jpg" and named["id"] == last["id"]
             refused(409, "exists", browser.post, "/api/photo/" + last["id"], {"name": "IMG_1.jpg"})
+            # What another program put in the place of an album a moment ago is not changed in its stead.
+            os.rename(point + "/Size", point + "/Elsewhere"); os.mkdir(point + "/Size")
+            try: assert browser.post("/api/albums/" + made["id"], {"name": "Small"})["album"]["name"] == "Small"
+            except Refused as error: assert (error.status, error.code) == (404, "unknown"), error
+            assert os.path.isdir(point + "/Size")
             # A turn is an attribute, which the thumbnail follows.
             assert browser.post("/api/photo/" + last["id"], {"rotation": 90})["rotation"] == 90
             assert os.getxattr(point + "/Trip/Photo/last.jpg", "user.albumfs.rotation") == b"90"

@@ -67,7 +67,8 @@ import Testing
             for name in names:
                 for host in (name, f"{name}:{port}", f"{name}:1"): assert ask(server, host)[0] == 200, host
             for name in ("elsewhere.example", "localhost.elsewhere.example", "127.0.0.1.elsewhere.example", "10.9.8.7",
-                         "[2001:db8::1]", "x" + own, own + ".elsewhere.example", "", "[", "a b", "*", "xn--localhost-cua"):
+                         "[2001:db8::1]", "x" + own, own + ".elsewhere.example", "", "[", "a b", "*", "xn--localhost-cua",
+                         "localhost:1.elsewhere.example", "[::1]elsewhere.example"):
                 for path in ("/", "/main.js", "/api/session", "/api/localsend/v2/info"):
                     status, reply = ask(server, f"{name}:{port}", path)
                     assert status in (400, 421), (name, path, status)

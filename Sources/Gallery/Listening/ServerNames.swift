@@ -50,8 +50,7 @@ struct ServerNames: Sendable {
   /// - Parameter local: the address at which the request came in, which the machine may have got since the
   ///   server started.
   func contains(_ authority: String, at local: SocketAddress?) -> Bool {
-    let text = ServerNames.host(authority)
-    guard let name = ServerName(text) else { return false }
+    guard let text = ServerNames.host(authority), let name = ServerName(text) else { return false }
     if names.contains(name) || AddressText.isLoopback(text) { return true }
     switch name {
     case .address: return local?.ipAddress.flatMap(ServerName.init) == name
@@ -60,10 +59,17 @@ struct ServerNames: Sendable {
     }
   }
 
-  /// The host of an authority: without the port, the brackets of IPv6, and the dot that ends a full name.
-  private static func host(_ authority: String) -> String {
-    if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
-    let name = authority.prefix { $0 != ":" }
-    return String(name.hasSuffix(".") ? name.dropLast() : name)
+  /// The host of an authority: without the port, the brackets of IPv6, and the dot that ends a full name. nil
+  /// where something else stands behind it.
+  private static func host(_ authority: String) -> String? {
+    let isNumber = authority.hasPrefix("[")
+    let name =
+      isNumber ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+    let rest = authority[name.endIndex...].dropFirst(isNumber ? 1 : 0)
+    let port = rest.dropFirst()
+    guard
+      rest.isEmpty || rest.hasPrefix(":") && port.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+    else { return nil }
+    return String(!isNumber && name.hasSuffix(".") ? name.dropLast() : name)
   }
 }
