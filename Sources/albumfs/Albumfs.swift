@@ -103,11 +103,16 @@ extension Failure {
     advice(for: command).map { "\(message) \($0)" } ?? message
   }
 
+  /// The option that names the same staging directory to a repair.
+  private func staging(of command: any ParsableCommand) -> String {
+    (command as? Mount)?.staging.map { " --staging \($0.printable)" } ?? ""
+  }
+
   /// nil if nothing that the user of this command can type helps.
   private func advice(for command: any ParsableCommand) -> String? {
     switch remedy {
     case .repair where (command as? Check)?.repair != true:
-      "You can repair it with albumfs check --repair."
+      "You can repair it with albumfs check --repair\(staging(of: command))."
     case .mountReadOnly where (command as? Mount)?.readOnly == false:
       "You can mount it with --read-only."
     case .recoveryKey where (command as? any RecoveryKeyCommand)?.secret.recoveryKey == false:

@@ -63,13 +63,14 @@ struct CopyCostTests {
         grep -v ' resumed>' $W/calls | sed -nE 's/^[0-9]+ +([a-z0-9_]+)\\(.*/\\1/p' | sort | uniq -c
         """))
     func number(_ names: String...) -> Int { names.reduce(0) { $0 + (calls[$1] ?? 0) } }
-    // Measured, with the unmount, which visits the 256 folders of the store: 952, 703, 421, 162, 62 and 89.
-    #expect(number("openat2", "openat") < 1350)
-    #expect(number("newfstatat", "fstat", "statx") < 1000)
-    #expect(number("utimensat") < 600)
-    #expect(number("pwrite64", "pwritev", "pwritev2") < 240)
-    #expect(number("getrandom") < 120)
-    #expect(number("fsync", "fdatasync", "syncfs") < 150)
+    // Measured, with the unmount, which visits the 256 folders of the store: 952, 703, 421, 162, 62 and 89; on a
+    // busy machine up to a half more.
+    #expect(number("openat2", "openat") < 1900)
+    #expect(number("newfstatat", "fstat", "statx") < 1400)
+    #expect(number("utimensat") < 850)
+    #expect(number("pwrite64", "pwritev", "pwritev2") < 320)
+    #expect(number("getrandom") < 200)
+    #expect(number("fsync", "fdatasync", "syncfs") < 200)
     #expect(number("close") > 0, "\(calls)")
   }
 

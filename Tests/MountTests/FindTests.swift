@@ -56,7 +56,7 @@ import Testing
           is "beach.jpg" "$(finds d850 -IMG_1)"
           is "beach.jpg" "$(finds -live d850)"
           is "beach.jpg plain.png" "$(finds -video -- trip -raw -img -lake -deep)"
-          is "" "$(finds -- --json)"
+          is "beach.jpg" "$(finds d850 -- -IMG_1)"
           is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds lens:35mm june 2019)"
           is "IMG_1.JPG IMG_1.MOV beach.jpg" "$(finds 'juni 2019')"
           is "deep.png" "$(finds trip deep)"

@@ -33,6 +33,14 @@ struct Check: RecoveryKeyCommand {
   @Flag(help: "Make the space consistent.")
   var repair = false
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      With --repair: the directory that a mount of this store on this machine got by --staging, with what it \
+      could not send.
+      """, valueName: "path"), completion: .directory)
+  var staging: String?
+
   @Flag(help: "Print JSON.")
   var json = false
 
@@ -40,9 +48,14 @@ struct Check: RecoveryKeyCommand {
   @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    if staging != nil, !repair { throw ValidationError("--staging is for --repair.") }
+  }
+
   func run() throws {
     ProcessSetup.protectMemory()
-    let opened = repair ? try RemoteStores.openToRepair(store) : try StoreCommands.open(store)
+    let opened =
+      repair ? try RemoteStores.openToRepair(store, staging) : try StoreCommands.open(store)
     let keys = try unlock(opened)
     let bar = ProgressBar("Checking", isShown: !output.quiet && !json)
     Interruption.collect()

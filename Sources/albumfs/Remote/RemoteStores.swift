@@ -28,10 +28,15 @@ enum RemoteStores {
     return try openToWrite(launch.store, launch.staging, launch.stagingBytes, tell)
   }
 
-  /// Opens a store for a repair.
-  static func openToRepair(_ path: String) throws(Failure) -> Store {
+  /// Opens a store for a repair. `staging` is a directory as it was typed.
+  static func openToRepair(_ path: String, _ staging: String?) throws(Failure) -> Store {
     let path = MountPath.resolve(path)
-    return isRemote(path) ? try openToWrite(path, nil, nil) { _ in } : try open(path)
+    if isRemote(path) {
+      let staging = try staging.map(StagingPlace.resolve)
+      return try openToWrite(path, staging, nil) { _ in }
+    }
+    if staging == nil { return try open(path) }
+    throw Failure(.usage, "--staging is for stores in an object storage (s3://bucket/prefix).")
   }
 
   /// Throws if options for a store in an object storage were given for another.

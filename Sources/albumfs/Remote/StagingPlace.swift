@@ -15,8 +15,8 @@ enum StagingPlace {
   static let leastSegments: Int64 = 32
 
   /// The absolute path of a directory that was typed. Refuses one that cannot keep what waits. Changes
-  /// nothing. `mountPoint`: where the space will be.
-  static func resolve(_ typed: String, mountPoint: String) throws(Failure) -> String {
+  /// nothing.
+  static func resolve(_ typed: String) throws(Failure) -> String {
     if typed.hasPrefix(S3Place.scheme) {
       throw Failure(
         .usage,
@@ -24,11 +24,15 @@ enum StagingPlace {
       )
     }
     let path = MountPath.resolve(typed)
-    if path.lies(in: mountPoint) {
-      throw Failure(.usage, "\(path) lies in the mount point \(mountPoint). \(advice)")
-    }
     try requireOutside(path)
     return path
+  }
+
+  /// The same for a mount. `mountPoint` is where the space will be.
+  static func resolve(_ typed: String, mountPoint: String) throws(Failure) -> String {
+    let path = try resolve(typed)
+    if !path.lies(in: mountPoint) { return path }
+    throw Failure(.usage, "\(path) lies in the mount point \(mountPoint). \(advice)")
   }
 
   private static let advice =
