@@ -1,4 +1,4 @@
-/// What the levels of a HEIC or AVIF mean, by the first of its properties that says so (ISO 23008-12, 6.5.5;
+/// Reads the colours of a HEIC or AVIF from the first property that states some (ISO 23008-12, 6.5.5;
 /// ISO 14496-12, 12.1.5). libvips ignores these numbers.
 ///
 ///     box colr  offset  size

@@ -8,8 +8,8 @@ final class IndexUpkeep: Sendable {
   private let mount: MountedSpace
   private let index: SpaceIndex
   private let isStopped = Mutex(false, rank: .leaf)
-  /// What listings waited for: the albums whose details are read before those of others, and all albums for
-  /// which one has waited; nil stands for all albums at once.
+  /// Listings wait for the details of albums. The thread reads those of `wanted` before others. `done` has
+  /// each album for which a listing has waited; nil stands for all albums at once.
   private struct Waits {
     var wanted: [UInt64] = []
     var done: Set<UInt64?> = []
@@ -280,7 +280,7 @@ final class IndexUpkeep: Sendable {
       wanted.compactMap { index.album(evenHidden: $0) }
       + every.filter { !wanted.contains($0.found.inode) }
     for album in albums where notes.detailed[album.found.inode] != album.changed {
-      // What somebody waits for comes first.
+      // A listing waits for other albums now, and the thread reads those first.
       let isOther = waits.withLock { $0.wanted != wanted }
       if MonotonicTime.now >= end || isOther || isStopped.withLock({ $0 }) {
         notes.isReading = true

@@ -33,7 +33,7 @@ final class OpenSpace: Sendable {
     if isReadOnly { throw GalleryError(.readonly) }
   }
 
-  /// Waits a moment for the details of an album's photos, or of all photos.
+  /// Waits a moment for the details of the photos of some albums, or of all.
   func waitForDetails(of albums: [UInt64]?) { upkeep.waitForDetails(of: albums) }
 
   func close() { upkeep.stop() }

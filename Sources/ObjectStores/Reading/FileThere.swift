@@ -1,8 +1,22 @@
 internal import AlbumModel
 internal import Posix
 
+/// A file in an object storage, which keeps no time of its content. Nobody locks it, and nobody writes to it
+/// here.
+protocol ObjectContent: StorageFile {}
+
+extension ObjectContent {
+  func modificationTime() throws(Errno) -> Timestamp { Timestamp(seconds: 0) }
+  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) { throw .readOnly }
+  func sync() throws(Errno) { throw .readOnly }
+  func startWriteback() {}
+  func setModificationTime(_ time: Timestamp) throws(Errno) { throw .readOnly }
+  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {}
+  func unlock(offset: Int64, length: Int64) throws(Errno) {}
+}
+
 /// A file as it is there at each read.
-final class FileThere: StorageFile {
+final class FileThere: ObjectContent {
   typealias Load = @Sendable (Range<Int64>) throws(Errno) -> LoadedObject?
 
   private let byteCount: Int64
@@ -19,11 +33,4 @@ final class FileThere: StorageFile {
   }
 
   func size() throws(Errno) -> Int64 { byteCount }
-  func modificationTime() throws(Errno) -> Timestamp { Timestamp(seconds: 0) }
-  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) { throw .readOnly }
-  func sync() throws(Errno) { throw .readOnly }
-  func startWriteback() {}
-  func setModificationTime(_ time: Timestamp) throws(Errno) { throw .readOnly }
-  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {}
-  func unlock(offset: Int64, length: Int64) throws(Errno) {}
 }

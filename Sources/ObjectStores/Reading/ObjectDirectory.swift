@@ -73,7 +73,7 @@ package final class ObjectDirectory: StorageDirectory {
     }
   }
 
-  /// What was read of a segment is not its content any more.
+  /// Drops what was read of a segment, which has another content now.
   private func forget(_ path: String) {
     cache.forget(path)
     wholes.forget(path)
@@ -332,8 +332,8 @@ extension Errno {
   }
 }
 
-/// One file of such a store. Nobody locks it, and nobody writes to it here.
-private final class ObjectFile: StorageFile {
+/// One file of such a store.
+private final class ObjectFile: ObjectContent {
   private let directory: ObjectDirectory
   private let path: String
   private let byteCount: Int64
@@ -349,14 +349,4 @@ private final class ObjectFile: StorageFile {
   func loadAhead(_ range: Range<Int64>) { directory.loadAhead(path, byteCount, range) }
 
   func size() throws(Errno) -> Int64 { byteCount }
-
-  /// An object storage keeps no time of a segment's content.
-  func modificationTime() throws(Errno) -> Timestamp { Timestamp(seconds: 0) }
-
-  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) { throw .readOnly }
-  func sync() throws(Errno) { throw .readOnly }
-  func startWriteback() {}
-  func setModificationTime(_ time: Timestamp) throws(Errno) { throw .readOnly }
-  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {}
-  func unlock(offset: Int64, length: Int64) throws(Errno) {}
 }
