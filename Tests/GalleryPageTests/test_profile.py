@@ -341,6 +341,8 @@ class Person:
         expect(page.locator(".tile")).to_have_count(2)
         page.click(".tile >> nth=0", modifiers=["Control"])
         page.keyboard.press("Delete")
+        # Before it is gone from the page, two tiles do not say that it came back.
+        expect(page.locator(".tile")).to_have_count(1)
         page.click(".toast-button:text-is('Undo')")
         expect(page.locator(".tile")).to_have_count(2)
 
