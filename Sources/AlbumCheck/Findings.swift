@@ -80,9 +80,10 @@ extension Examination {
     if recovered.isCutShort, let newest = space.losses.newestJournal {
       findings.append(ofJournal(.damage, newest, .journalCutShort))
     }
-    if recovered.lacksEnd { findings.append(CheckFinding(.note, .journal, .journalLacksEnd)) }
-    if recovered.isEndMissing {
-      findings.append(CheckFinding(.damage, .journal, .journalEndMissing))
+    switch recovered.end {
+    case .complete, .contentMayHaveMoved: break
+    case .noSuccessor: findings.append(CheckFinding(.note, .journal, .journalLacksEnd))
+    case .missing: findings.append(CheckFinding(.damage, .journal, .journalEndMissing))
     }
     return findings
   }
@@ -90,10 +91,10 @@ extension Examination {
   private func catalogFindings() -> [CheckFinding] {
     let losses = space.losses
     let isOtherUsed = losses.damagedCheckpoints.count < losses.checkpoints.count
-    var findings = losses.damagedCheckpoints.map { reference in
+    var findings = losses.damagedCheckpoints.map { reference, isUnfinished in
       CheckFinding(
-        recovered.mayLackJournalAsCopy && recovered.lacksCheckpoint ? .note : .damage,
-        .checkpoint, segments: checkpointPaths(reference),
+        recovered.mayLackJournalAsCopy && isUnfinished ? .note : .damage, .checkpoint,
+        segments: checkpointPaths(reference),
         .checkpointDamaged(otherIsUsed: isOtherUsed))
     }
     if losses.hasNoJournal {

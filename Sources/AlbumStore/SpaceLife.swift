@@ -171,7 +171,7 @@ extension Space {
     }
     if report.isDamaged {
       context.options.logger.error(
-        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, \(report.lostContents) files with lost content, \(report.orphans) without a name, journal cut short: \(report.isCutShort), its end missing: \(report.isEndMissing), former checkpoint used: \(report.usedFormerCheckpoint)"
+        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, \(report.lostContents) files with lost content, \(report.orphans) without a name, journal cut short: \(report.isCutShort), its end: \(report.end), checkpoint: \(report.checkpoint)"
       )
     }
   }

@@ -146,7 +146,7 @@ struct CheckTests {
     try space.close()
     try place.remove(.journal, journal)
     let report = try place.check()
-    #expect(report.recovery.isEndMissing)
+    #expect(report.recovery.end == .missing)
     #expect(report.findings.contains { $0.kind == .lostFile })
     #expect(!report.damagedPaths.contains("big"))
   }

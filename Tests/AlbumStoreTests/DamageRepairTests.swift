@@ -98,7 +98,7 @@ private struct DamageRun {
     for (path, content) in contents where needs[path, default: []].isDisjoint(with: changed) {
       // The segments that the session finished show that the end of its journal is gone. If its last segment
       // is damaged too, or happens to be full, the others look as if a crash had left them.
-      if path.hasPrefix("s2"), changed.contains(newestJournal), !report.recovery.isEndMissing {
+      if path.hasPrefix("s2"), changed.contains(newestJournal), report.recovery.end != .missing {
         continue
       }
       let isLeft = left.contains(content)

@@ -32,7 +32,7 @@ struct RemovalTests {
     try run.duringCheckpoint(of: space) { try body(space) }
     try space.close()
     let again = try run.open()
-    #expect(!again.status.recovery.usedFormerCheckpoint)
+    #expect(again.status.recovery.checkpoint == .newest)
     #expect(!again.status.recovery.isDamaged)
     #expect(try again.content(of: "last") == [9])
     again.abandon()

@@ -98,7 +98,7 @@ struct CrashExamination {
       disk, keys, clock: TestClock(), boot: boot, omitting: workload.circumstances.omitted)
     defer { mounted.kill() }
     let report = mounted.space.status.recovery
-    if report.isDamaged || report.usedFormerCheckpoint {
+    if report.isDamaged || report.checkpoint != .newest {
       throw Finding(text: "the mount reports damage: \(report)")
     }
     let isStated = workload.firstWrite.map { position >= $0 } ?? false

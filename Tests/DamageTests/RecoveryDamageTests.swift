@@ -109,7 +109,7 @@ struct RecoveryDamageTests {
       try mounted.disk.remove(path(.journal, number, mounted.disk))
     }
     let third = try MountedAlbums(mounted.disk, keys)
-    #expect(third.space.status.recovery.isEndMissing)
+    #expect(third.space.status.recovery.end == .missing)
     #expect(try third.list("") == ["first"])
     try third.write(content, to: "third")
     // A sweep keeps everything that may be the last remnant of something.

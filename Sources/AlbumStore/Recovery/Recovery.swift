@@ -144,10 +144,10 @@ struct Recovery {
     }
     try judgeEnd(with: &catalog)
     // Records of files that the lost part described name inodes. No new file may get such a number.
-    if report.mayLackEnd || report.mayBeMixed {
+    if report.end != .complete || report.mayBeMixed {
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
     }
-    if report.firstLostInode == nil, report.mayLackEnd || report.isCutShort {
+    if report.firstLostInode == nil, report.end != .complete || report.isCutShort {
       report.firstLostInode = greatestInode + 1
     }
     catalog.forEachInode { index, state in
@@ -192,12 +192,11 @@ struct Recovery {
     }
     // A session that made data segments had first written a whole journal segment.
     if isNewestShort, !mayHaveLostPower, !strays.leftOver.isEmpty { report.isCutShort = true }
-    report.isEndMissing = isProven || !orphans.isEmpty
-    // A full journal segment gets its seal when its successor is on disk.
-    report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.mayBeMixed
-    report.mayLackMoves =
-      !report.hasSessionEnded && !report.isJournalIncomplete && !report.mayBeMixed
-      && lacksSegment(catalog) && report.incompleteFiles.contains { !$0.isEndOfCopy }
+    if isProven || !orphans.isEmpty {
+      report.end = .missing
+    } else if !report.mayBeMixed {
+      report.end = endEvidence(catalog)
+    }
     if !report.keepsLooseContent, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         files.use(SegmentID(kind: .data, number: number), birth)
@@ -211,6 +210,16 @@ struct Recovery {
       let name = files.name(segment.id, segment.birth)
       if !report.foreignJournals.contains(name) { report.unknownSegments.append(name) }
     }
+  }
+
+  /// What shows whether the journal has its end, where no segment was begun after it.
+  private func endEvidence(_ catalog: borrowing Catalog) -> JournalEndEvidence {
+    // A full journal segment gets its seal when its successor is on disk.
+    if lacksSuccessor { return .noSuccessor }
+    let mayHaveMoved =
+      !report.hasSessionEnded && !report.isJournalIncomplete && lacksSegment(catalog)
+      && report.incompleteFiles.contains { !$0.isEndOfCopy }
+    return mayHaveMoved ? .contentMayHaveMoved : .complete
   }
 
   private func requireRoot(_ catalog: borrowing Catalog) throws(StoreError) {
@@ -300,15 +309,14 @@ struct Recovery {
   ) throws(StoreError) -> CheckpointReference {
     for reference in [head.checkpoint, head.formerCheckpoint] where reference.exists {
       if try load(reference, into: &catalog) {
-        if report.usedFormerCheckpoint || reference != position.checkpoint {
+        if report.checkpoint != .newest || reference != position.checkpoint {
           restart(at: reference)
         }
         return reference
       }
-      report.usedFormerCheckpoint = true
-      report.lacksCheckpoint = try lacksSegment(of: reference)
+      report.checkpoint = .former(isUnfinished: try lacksSegment(of: reference))
     }
-    if report.usedFormerCheckpoint {
+    if report.checkpoint != .newest {
       let whole = try journals.chain(from: newest)
       for reference in try journals.checkpoints(of: whole)
       where reference != head.checkpoint && reference != head.formerCheckpoint {

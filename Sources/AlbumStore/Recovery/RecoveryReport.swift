@@ -1,6 +1,28 @@
 package import AlbumFormat
 package import AlbumModel
 
+/// What shows whether a space's journal has its end.
+package enum JournalEndEvidence: Equatable, Sendable {
+  /// Nothing shows that frames are missing behind the last one.
+  case complete
+  /// The newest journal segment was full, and its successor is missing. A copy may have been made just when
+  /// the successor was begun.
+  case noSuccessor
+  /// A segment with content is missing, and the end of the last session with it. Compaction may have moved
+  /// that content in frames that are not here either.
+  case contentMayHaveMoved
+  /// Segments exist that were begun after the last frame. This is damage.
+  case missing
+}
+
+/// The checkpoint that recovery began with.
+package enum CheckpointUse: Equatable, Sendable {
+  case newest
+  /// An earlier one, because the newest is damaged. It is unfinished if a segment of it is missing, or was
+  /// copied before the session had written all of it.
+  case former(isUnfinished: Bool)
+}
+
 /// The state in which a mount or a check found the space.
 package struct RecoveryReport: Equatable, Sendable {
   /// The number of believed frames after the last proven barrier.
@@ -15,10 +37,8 @@ package struct RecoveryReport: Equatable, Sendable {
   var absentFrames = 0
   /// True if the session that wrote last ended with an unmount and its journal is complete.
   var hasSessionEnded = false
-  /// True if the newest checkpoint is damaged, so that recovery used an earlier one.
-  package var usedFormerCheckpoint = false
-  /// True if a segment of the damaged checkpoint is missing, or was copied before it was finished.
-  package internal(set) var lacksCheckpoint = false
+  /// The checkpoint that recovery began with.
+  package internal(set) var checkpoint = CheckpointUse.newest
   /// The number of names whose file damage took.
   package var lostEntries = 0
   /// The number of files with content whose place is lost. Reading it is an error.
@@ -31,14 +51,8 @@ package struct RecoveryReport: Equatable, Sendable {
   /// The number of journal segments after the newest readable one. They were begun just before a crash, or
   /// destroyed.
   var unreadableJournals = 0
-  /// True if the end of the journal is missing: segments exist that were begun after it.
-  package var isEndMissing = false
-  /// True if the end of the journal may be missing: the newest journal segment was full, and its successor is
-  /// missing. A copy may have been made just when the successor was begun.
-  package var lacksEnd = false
-  /// True if a segment with content is missing, and the end of the last session with it: compaction may have
-  /// moved that content in frames that are not here either.
-  package internal(set) var mayLackMoves = false
+  /// What shows whether the journal has its end.
+  package internal(set) var end = JournalEndEvidence.complete
   /// True if history ends with an unmount.
   package var wasClean = true
   /// Files whose newest version is not whole, because content of it is missing from the store.
@@ -89,13 +103,10 @@ package struct RecoveryReport: Equatable, Sendable {
     leftOutPaths[note.path] = all
   }
 
-  /// True if the end of the journal is missing, or may be.
-  var mayLackEnd: Bool { isEndMissing || lacksEnd || mayLackMoves }
-
   /// True if every missing part of the journal may not have been written yet when the store was copied.
   package var mayLackJournalAsCopy: Bool {
     damagedFrames == absentFrames && !hasSessionEnded && !isCutShort
-      && !isEndMissing && unreadableJournals == 0 && (!usedFormerCheckpoint || lacksCheckpoint)
+      && end != .missing && unreadableJournals == 0 && checkpoint != .former(isUnfinished: false)
   }
 
   /// The same, including the part that an earlier mount found missing.
@@ -109,7 +120,7 @@ package struct RecoveryReport: Equatable, Sendable {
       return isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
     }
     return isJournalIncomplete || lostEntries > 0 || lostContents > 0 || orphans > 0
-      || usedFormerCheckpoint || isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
+      || checkpoint != .newest || isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
   }
 
   /// True if apparent garbage may be content that missing frames recorded. albumfs removes none of it until a
@@ -121,6 +132,6 @@ package struct RecoveryReport: Equatable, Sendable {
 
   /// True if frames are missing, so that the store may hold content that the catalog does not know.
   package var isJournalIncomplete: Bool {
-    damagedFrames > 0 || isCutShort || mayLackEnd
+    damagedFrames > 0 || isCutShort || end != .complete
   }
 }

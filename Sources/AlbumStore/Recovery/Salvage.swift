@@ -92,20 +92,14 @@ extension Recovery {
     var found: CheckpointReference?
     for reference in named {
       if found != nil {
-        let isWhole = try CheckpointReader.read(reference, files: files) { _ in }
-        if !isWhole {
-          salvaged?.damagedCheckpoints.append(reference)
-          report.lacksCheckpoint = try lacksSegment(of: reference)
-        }
+        if try CheckpointReader.read(reference, files: files, { _ in }) { continue }
+      } else if try load(reference, into: &catalog) {
+        found = reference
         continue
       }
-      if try load(reference, into: &catalog) {
-        found = reference
-      } else {
-        report.usedFormerCheckpoint = true
-        report.lacksCheckpoint = try lacksSegment(of: reference)
-        salvaged?.damagedCheckpoints.append(reference)
-      }
+      let isUnfinished = try lacksSegment(of: reference)
+      salvaged?.damagedCheckpoints.append((reference, isUnfinished))
+      if found == nil { report.checkpoint = .former(isUnfinished: isUnfinished) }
     }
     if let found { return found }
     for reference in try journals.checkpoints(of: chain) where !named.contains(reference) {

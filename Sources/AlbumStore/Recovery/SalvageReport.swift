@@ -17,9 +17,11 @@ package struct SalvageReport: Sendable {
   package internal(set) var isIncomplete = false
   /// True if nothing describes the root.
   package internal(set) var rootWasLost = false
-  /// The checkpoints that the newest head names, and the damaged ones among them.
+  /// The checkpoints that the newest head names.
   package internal(set) var checkpoints: [CheckpointReference] = []
-  package internal(set) var damagedCheckpoints: [CheckpointReference] = []
+  /// The damaged ones among them. One is unfinished as `CheckpointUse` says.
+  package internal(set) var damagedCheckpoints:
+    [(reference: CheckpointReference, isUnfinished: Bool)] = []
   /// Inodes that the journal removes. The rest of their content is garbage.
   package private(set) var gone: Set<InodeNumber> = []
   package internal(set) var lost = ReplayFindings()

@@ -86,7 +86,7 @@ extension RecoveryReport {
           + "or later, are left out: \(named(cutFiles))")
     }
     if !wasClean, incompleteFiles.isEmpty, cutFiles.isEmpty,
-      damagedFrames == 0, !lacksEnd, !isDamaged
+      damagedFrames == 0, end != .noSuccessor, !isDamaged
     {
       lines.append(
         "The last session did not end with an unmount. Everything up to its last moments is there.")
@@ -110,17 +110,17 @@ extension RecoveryReport {
           ? "\(steps) were written while this store was copied, and are not in it: run rsync again."
           : "The store is damaged: \(steps) are missing.")
     }
-    if lacksEnd {
+    switch end {
+    case .complete: break
+    case .noSuccessor:
       lines.append(
         "The newest part of the history is not in this store: it was begun while the store was copied, or it "
           + "is lost. Run rsync again, or restore the store from a backup.")
-    }
-    if mayLackMoves {
+    case .contentMayHaveMoved:
       lines.append(
         "A segment with content is missing, and the last session did not end with an unmount, so the content may "
           + "lie elsewhere in the store.")
-    }
-    if isEndMissing {
+    case .missing:
       lines.append("The store is damaged: the end of its history is missing.")
     }
     if loss != nil, !isJournalIncomplete {
@@ -152,7 +152,7 @@ extension RecoveryReport {
     if isCutShort {
       lines.append("The store is damaged: the newest part of its journal was cut short.")
     }
-    if usedFormerCheckpoint {
+    if checkpoint != .newest {
       lines.append("The newest checkpoint is damaged; albumfs used the one before it.")
     }
     return lines
