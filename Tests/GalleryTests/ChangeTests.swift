@@ -52,7 +52,17 @@ import Testing
             eventually(lambda: browser.photo(trip, "last.jpg")["thumb"] not in (0, last["thumb"]))
             refused(400, "invalid", browser.post, "/api/photo/" + last["id"], {"rotation": 45})
             for name in ("../IMG.jpg", ".x.jpg", "a/b.jpg"):
-                refused(400, "name", browser.post, "/api/photo/" + last["id"], {"name": name})
+                order = {"name": name, "caption": "Noon", "rotation": 180}
+                refused(400, "name", browser.post, "/api/photo/" + last["id"], order)
+            assert os.getxattr(point + "/Trip/Photo/last.jpg", "user.albumfs.rotation") == b"90"
+            assert "user.albumfs.caption" not in os.listxattr(point + "/Trip/Photo/last.jpg")
+            # The id of a photo never gives what another program put in its place.
+            gone = browser.photo(trip, "IMG_2.jpg")
+            picture = open(point + "/Trip/Photo/IMG_1.jpg", "rb").read()
+            with open(point + "/Trip/Photo/new.jpg", "wb") as file: file.write(picture)
+            os.rename(point + "/Trip/Photo/new.jpg", point + "/Trip/Photo/IMG_2.jpg")
+            for path in ("/api/original/" + gone["id"], "/api/preview/" + gone["id"] + "?edge=256"):
+                refused(404, "unknown", browser.get, path)
         """)
     }
   }

@@ -19,16 +19,11 @@ enum GalleryName {
   static func place(
     _ name: FileName, of folder: borrowing Folder, as wanted: FileName, in target: borrowing Folder
   ) throws(Errno) -> FileName {
-    for number in 1...9999 {
+    try firstFree { number throws(Errno) in
       let free = NumberedName.of(wanted, number)
-      do throws(Errno) {
-        try folder.rename(name, to: free, in: target)
-        return free
-      } catch {
-        if error != .exists { throw error }
-      }
+      try folder.rename(name, to: free, in: target)
+      return free
     }
-    throw .exists
   }
 
   /// Moves files that belong together to the names that they have as a group in a directory. Where one name
@@ -37,11 +32,17 @@ enum GalleryName {
     _ files: [(name: FileName, wanted: MemberName)], of folder: borrowing Folder,
     in target: borrowing Folder
   ) throws(Errno) {
+    try firstFree { number throws(Errno) in
+      try rename(files.map { ($0.name, $0.wanted.numbered(number)) }, of: folder, in: target)
+    }
+  }
+
+  /// Tries one number after the other until what it names is free.
+  private static func firstFree<Moved>(
+    _ move: (Int) throws(Errno) -> Moved
+  ) throws(Errno) -> Moved {
     for number in 1...9999 {
-      do throws(Errno) {
-        return try rename(
-          files.map { ($0.name, $0.wanted.numbered(number)) }, of: folder, in: target)
-      } catch {
+      do throws(Errno) { return try move(number) } catch {
         if error != .exists { throw error }
       }
     }

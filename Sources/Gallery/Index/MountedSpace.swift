@@ -61,8 +61,10 @@ final class MountedSpace: Sendable {
   }
 
   /// A photo at most `edge` pixels long, decoded by the daemon's cell.
-  func preview(_ name: FileName, in path: [FileName], edge: Int) throws -> [UInt8] {
-    let bytes = (path + [name]).map(\.bytes).joined(separator: [UInt8(ascii: "/")])
+  func preview(_ photo: SpaceIndex.Photo, edge: Int) throws -> [UInt8] {
+    try folder(photo.folder).require(photo.row.name, is: photo.row.inode)
+    let bytes = (photo.folder + [photo.row.name]).map(\.bytes).joined(separator: [UInt8(ascii: "/")]
+    )
     switch try ControlClient(entry).ask(.preview(path: Array(bytes), edge: edge)) {
     case .picture(let text):
       return try MountedSpace.bytes(ofPicture: text)

@@ -126,10 +126,9 @@ extension GalleryRoutes {
     if let cover = order.cover { try setCover(cover, of: album, session) }
     if order.name != nil || order.parent != nil {
       let old = try space.mount.folder(Array(album.found.path.dropLast()))
-      // Another program may have put something else there a moment ago.
-      if try old.entry(album.name).file.inode != album.found.inode {
+      do { try old.require(album.name, is: album.found.inode) } catch {
         space.refresh(try old.status().file.inode)
-        throw GalleryError(.unknown)
+        throw error
       }
       let parent = try order.parent.map { try path($0, session) }
       let name = try order.name.map { try GalleryName.valid($0) } ?? album.name
@@ -145,8 +144,7 @@ extension GalleryRoutes {
   }
 
   private func setCover(_ id: String?, of album: SpaceIndex.Album, _ session: Session) throws {
-    let folder = try session.space.mount.folder(album.found.path)
-    if try folder.status().file.inode != album.found.inode { throw GalleryError(.unknown) }
+    let folder = try session.space.mount.folder(of: album)
     guard let id else { return try ExtendedAttribute.remove(Self.coverAttribute, of: folder.path) }
     let photo = try session.photo(id)
     if photo.album.found.inode != album.found.inode { throw GalleryError(.invalid) }

@@ -127,11 +127,11 @@ extension GalleryRoutes {
     of photo: SpaceIndex.Photo, or face: SpaceIndex.Photo, _ edge: Int, _ mount: MountedSpace
   ) throws -> [UInt8] {
     do {
-      return try mount.preview(photo.row.name, in: photo.folder, edge: edge)
+      return try mount.preview(photo, edge: edge)
     } catch {
       let isUnknown = GalleryError(any: error).code == .unknown
       if !isUnknown || face.row.inode == photo.row.inode { throw error }
-      return try mount.preview(face.row.name, in: face.folder, edge: edge)
+      return try mount.preview(face, edge: edge)
     }
   }
 
@@ -154,7 +154,7 @@ extension GalleryRoutes {
     let (film, part) = try await files.run { () throws -> (SpaceIndex.Photo, Range<Int64>?) in
       let film = session.space.files(with: photo).files.first { $0.part == .film }
       if let film = film.flatMap({ session.space.index.photo($0.row.inode) }) { return (film, nil) }
-      let file = try session.space.mount.open(photo.row.name, in: photo.folder)
+      let file = try session.space.mount.open(photo)
       let inside = MotionPhoto.film(size: file.entry.size) { try? file.bytes($0, at: $1) }
       guard let inside else { throw GalleryError(.unknown) }
       return (photo, inside)
@@ -173,7 +173,7 @@ extension GalleryRoutes {
   ) async throws -> Response {
     let first = part?.lowerBound ?? 0
     let (file, start) = try await files.run {
-      let file = try session.space.mount.open(photo.row.name, in: photo.folder)
+      let file = try session.space.mount.open(photo)
       return (file, try file.bytes(128, at: first))
     }
     var headers: HTTPFields = [

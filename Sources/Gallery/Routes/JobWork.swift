@@ -45,7 +45,7 @@ struct JobWork: Sendable {
     let folder = try space.mount.folder(found.folder)
     for file in found.files.reversed() {
       do {
-        try JobWork.require(file.row, in: folder)
+        try folder.require(file.row.name, is: file.row.inode)
         try folder.removeFile(file.row.name)
       } catch {
         if file.row.inode == item.photo || GalleryError(any: error).code != .unknown { throw error }
@@ -84,8 +84,8 @@ struct JobWork: Sendable {
     guard let album = space.index.album(evenHidden: inode) else { return }
     do {
       let parent = try space.mount.folder(Array(album.found.path.dropLast()))
-      guard try parent.entry(album.name).file.inode == inode else { throw GalleryError(.unknown) }
-      try empty(try space.mount.folder(album.found.path))
+      try parent.require(album.name, is: inode)
+      try empty(try space.mount.folder(of: album))
       if !job.isCancelled { try parent.removeDirectory(album.name) }
     } catch {
       job.advance(fault(inode, album.name, error))
@@ -142,7 +142,7 @@ struct JobWork: Sendable {
         if photo.album.found.inode == album.found.inode { return }
         let found = files(of: item, photo)
         let folder = try space.mount.folder(found.folder)
-        for file in found.files { try JobWork.require(file.row, in: folder) }
+        for file in found.files { try folder.require(file.row.name, is: file.row.inode) }
         let target = try space.photoFolder(of: album)
         try GalleryName.place(
           found.files.map { ($0.row.name, $0.name) }, of: folder, in: target)
@@ -167,6 +167,7 @@ struct JobWork: Sendable {
     var partials: [(name: FileName, wanted: MemberName)] = []
     do {
       for file in found.files {
+        try folder.require(file.row.name, is: file.row.inode)
         let partial = FileName(known: Array(".albumfs-copy-\(RandomText.make(12))".utf8))
         partials.append((partial, file.name))
         if try !copy(file.row.name, of: folder, to: partial, in: target) {
@@ -226,10 +227,5 @@ struct JobWork: Sendable {
   private func fault(_ inode: UInt64, _ name: FileName?, _ error: any Error) -> Job.Fault {
     Job.Fault(
       id: session.id(inode), name: name?.display ?? "", error: GalleryError(any: error).code)
-  }
-
-  /// Throws if the name leads to another file by now.
-  private static func require(_ row: PhotoRow, in folder: borrowing Folder) throws {
-    if try folder.entry(row.name).file.inode != row.inode { throw GalleryError(.unknown) }
   }
 }

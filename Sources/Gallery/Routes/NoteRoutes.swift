@@ -54,9 +54,7 @@ extension GalleryRoutes {
     let media = files.files.filter { evenOther || $0.isMedium }
     let folder = try session.space.mount.folder(files.folder)
     for file in media {
-      if try folder.entry(file.row.name).file.inode != file.row.inode {
-        throw GalleryError(.unknown)
-      }
+      try folder.require(file.row.name, is: file.row.inode)
       let path = folder.path(of: file.row.name)
       for (name, value) in values {
         if let value {

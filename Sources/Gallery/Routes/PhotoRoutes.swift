@@ -101,9 +101,9 @@ extension GalleryRoutes {
 
   /// What the photo says of its camera; nothing where it cannot be read.
   private func camera(of photo: SpaceIndex.Photo, _ session: Session) -> CameraFacts {
-    guard photo.row.kind != .other, let folder = try? session.space.mount.folder(photo.folder),
-      let file = try? folder.open(photo.row.name), file.entry.file.inode == photo.row.inode
-    else { return CameraFacts() }
+    guard photo.row.kind != .other, let file = try? session.space.mount.open(photo) else {
+      return CameraFacts()
+    }
     return CameraFacts.find(size: file.entry.size) { try? file.bytes($0, at: $1) }
   }
 
@@ -112,9 +112,7 @@ extension GalleryRoutes {
     if photo.row.kind != .photo { return false }
     let content = photo.album.found.content
     if content.place(of: photo.row.inode).map(content.isLive) == true { return true }
-    guard let file = try? session.space.mount.open(photo.row.name, in: photo.folder) else {
-      return false
-    }
+    guard let file = try? session.space.mount.open(photo) else { return false }
     return MotionPhoto.film(size: file.entry.size) { try? file.bytes($0, at: $1) } != nil
   }
 
@@ -131,9 +129,7 @@ extension GalleryRoutes {
   private func turn(_ photo: SpaceIndex.Photo, to rotation: Int, _ session: Session) throws {
     guard [0, 90, 180, 270].contains(rotation) else { throw GalleryError(.invalid) }
     let folder = try session.space.mount.folder(photo.folder)
-    if try folder.entry(photo.row.name).file.inode != photo.row.inode {
-      throw GalleryError(.unknown)
-    }
+    try folder.require(photo.row.name, is: photo.row.inode)
     try ExtendedAttribute.set(
       Self.rotation, to: Array("\(rotation)".utf8), of: folder.path(of: photo.row.name))
     session.space.refresh(photo.album.found.inode)
@@ -144,11 +140,10 @@ extension GalleryRoutes {
   {
     let space = session.space
     try space.requireWritable()
+    let name = try order.name.map { try GalleryName.valid($0) }
     if let rotation = order.rotation { try turn(photo, to: rotation, session) }
     if !order.notes.isEmpty { try note(order.notes, on: photo, session) }
-    if let text = order.name {
-      try rename(photo, to: try GalleryName.valid(text), session)
-    }
+    if let name { try rename(photo, to: name, session) }
     return describe(try session.photo(session.id(photo.row.inode)), session)
   }
 
@@ -157,9 +152,7 @@ extension GalleryRoutes {
   private func rename(_ photo: SpaceIndex.Photo, to name: FileName, _ session: Session) throws {
     let space = session.space
     let folder = try space.mount.folder(photo.folder)
-    if try folder.entry(photo.row.name).file.inode != photo.row.inode {
-      throw GalleryError(.unknown)
-    }
+    try folder.require(photo.row.name, is: photo.row.inode)
     var names = [(from: photo.row.name, to: name)]
     let files = space.files(with: photo).files
     if files.first?.row.inode == photo.row.inode {

@@ -48,7 +48,7 @@ final class ZipStream: @unchecked Sendable {
   private func begin() throws -> Bool {
     while let item = items.popFirst() {
       guard let photo = space.index.photo(item.photo),
-        let opened = try? space.mount.open(photo.row.name, in: photo.folder)
+        let opened = try? space.mount.open(photo)
       else { continue }
       try zip.begin(
         item.path, size: opened.entry.size, modified: opened.entry.modified)

@@ -1,0 +1,34 @@
+import AlbumModel
+import Posix
+
+// An id names a file by its inode, and the index knows the name that the file had when it was listed. What
+// the name leads to is used only if it is that file still: another program may have put something else there
+// a moment ago. A thumbnail is told by its name alone, because it may have been made again.
+
+extension Folder {
+  /// Throws `.unknown` if the name leads to another file or album than this inode, or to nothing.
+  func require(_ name: FileName, is inode: UInt64) throws {
+    if try entry(name).file.inode != inode { throw GalleryError(.unknown) }
+  }
+
+  /// Opens the file of a row of the index for reading. Throws `.unknown` if its name leads to another file.
+  func open(_ row: PhotoRow) throws -> FolderFile {
+    let file = try open(row.name)
+    if file.entry.file.inode != row.inode { throw GalleryError(.unknown) }
+    return file
+  }
+}
+
+extension MountedSpace {
+  /// The directory of an album. Throws `.unknown` if its path leads to another one.
+  func folder(of album: SpaceIndex.Album) throws -> Folder {
+    let folder = try folder(album.found.path)
+    if try folder.status().file.inode != album.found.inode { throw GalleryError(.unknown) }
+    return folder
+  }
+
+  /// Opens a photo for reading, as `Folder.open` does.
+  func open(_ photo: SpaceIndex.Photo) throws -> FolderFile {
+    try folder(photo.folder).open(photo.row)
+  }
+}
