@@ -59,10 +59,7 @@ package final class ObjectDirectory: StorageDirectory {
   }
 
   /// True if the listing has the segment.
-  func lists(_ path: String) throws(Errno) -> Bool {
-    let parts = path.split(separator: "/").map(String.init)
-    return parts.count == 3 ? try listed().folders[parts[1]]?[parts[2]] != nil : false
-  }
+  func lists(_ path: String) throws(Errno) -> Bool { try listed().has(path) }
 
   /// Takes over that this process has saved a segment, or removed one: nil.
   func record(_ path: String, _ size: Int64?) {
@@ -141,6 +138,7 @@ package final class ObjectDirectory: StorageDirectory {
     let found = try listAnew()
     if let before {
       for path in found.changed(since: before) { forget(path) }
+      readOnce.withLock { $0 = $0.filter(found.has) }
       former.withLock { $0 = nil }
     }
     return listing.withLock { listing in
@@ -295,6 +293,11 @@ extension ObjectDirectory.Listing {
     if parts.count != 3 { return }
     record(parts[1], parts[2], object.size)
     folders[parts[1]]?[parts[2]]?.version = object.version
+  }
+
+  fileprivate func has(_ path: String) -> Bool {
+    let parts = path.split(separator: "/").map(String.init)
+    return parts.count == 3 && folders[parts[1]]?[parts[2]] != nil
   }
 
   /// The segments of an earlier listing that are not the same now, or not there.
