@@ -10,7 +10,7 @@ internal import Glibc
 package final class PosixDirectory: StorageDirectory {
   private let directory: FileDescriptor
   private let resolution: PathResolution
-  private let foundKind = Mutex<StorageKind?>(nil, rank: .outage)
+  private let foundKind = Mutex<StorageKind?>(nil, rank: .leaf)
 
   /// `path` itself may contain symbolic links, because the user typed it.
   package init(path: String, resolution: PathResolution = .byKernel) throws(Errno) {
@@ -41,6 +41,9 @@ package final class PosixDirectory: StorageDirectory {
         throw Errno(kind, wantsDirectory: false)
       }
       if access == .createNew { try sharedAccess().apply(to: descriptor, status) }
+      // What this kernel has read before may not be what another machine has written since. CephFS and SMB do
+      // not always say so.
+      if access == .read, !kind.isLocal { descriptor.dropCached() }
       return PosixFile(descriptor, status)
     } catch {
       throw explained(error, path, wantsDirectory: false)

@@ -199,8 +199,8 @@ def main() -> int:
     if options.long:
         commands["kills"] = ["python3", "-B", "Tests/ObjectStorage/kills.py", "--programs", programs]
         commands["rgw"] = ["python3", "-B", "Tests/ObjectStorage/rgw.py", "--programs", programs]
-        commands["nfs"] = [
-            "python3", "-B", "Tests/NetworkStores/nfs.py", "--programs", programs]
+        for name in ("nfs", "cephfs"):
+            commands[name] = ["python3", "-B", f"Tests/NetworkStores/{name}.py", "--programs", programs]
     if options.browser:
         # A debug build plays the game too: its core is optimised.
         commands["attack"] = [
