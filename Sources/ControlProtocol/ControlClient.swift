@@ -84,24 +84,37 @@ package struct ControlClient: ~Copyable {
     return nil
   }
 
+  /// Since when the store does not respond, as the daemon sees it; nil if it does, or if the daemon does not
+  /// reply within some seconds.
+  package func askForOutage() -> MountStatus.Outage? {
+    try? stream.setReceiveTimeout(seconds: 3)
+    do throws(MessageStream.Problem) {
+      try stream.send(ControlRequest.status)
+      // The reply to an earlier request may come first.
+      for _ in 0..<2 {
+        if case .status(let status) = try receive() { return status.outage }
+      }
+    } catch {
+      // Then the store is not known to be silent.
+    }
+    return nil
+  }
+
   /// Waits for the end after `askForEnd`. Returns why not everything is on disk; nil if everything is.
   ///
   /// - Parameters:
   ///   - limit: throws `timedOut` after that time; nil: waits as long as the daemon lives.
-  ///   - late: called once when the wait exceeds 3 seconds. It may return a failure, which ends the wait.
+  ///   - late: called about each second, with the time waited, once that exceeds 3 seconds. It may return a
+  ///     failure, which ends the wait.
   package func waitForEnd(
-    atMost limit: Duration? = nil, late: () -> Failure? = { nil }
+    atMost limit: Duration? = nil, late: (Duration) -> Failure? = { _ in nil }
   ) throws(Failure) -> Failure? {
     let start = MonotonicTime.now
-    var isLate = false
     do throws(MessageStream.Problem) {
       while true {
         let isThere = stream.isReadable(within: 1000)
         let waited = MonotonicTime.now - start
-        if !isLate, waited >= .seconds(3) {
-          isLate = true
-          if let failure = late() { return failure }
-        }
+        if waited >= .seconds(3), let failure = late(waited) { return failure }
         if let limit, waited >= limit { throw .timedOut }
         if !isThere { continue }
         let reply = try receive()

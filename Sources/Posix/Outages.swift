@@ -23,7 +23,7 @@ package final class Outages: Sendable {
   /// How long content that somebody reads is waited for, from the begin of the outage on.
   package static let patience = TestHooks.delay(.outage, .seconds(60))
   /// A call that takes longer goes to a store that does not respond, or is slower than any.
-  private static let silence = TestHooks.delay(.silence, .seconds(10))
+  package static let silence = TestHooks.delay(.silence, .seconds(10))
   /// The time between two looks for the store.
   private static let pause = Duration.milliseconds(250)
 

@@ -31,7 +31,7 @@ struct Albumfs: ParsableCommand {
       Sync.self, Thumbs.self, Tidy.self, Compact.self, DeletedCommand.self, HistoryCommand.self,
       SnapshotCommand.self,
       TracesCommand.self, Browse.self, Serve.self,
-      Check.self, DaemonCommand.self, SessionCommand.self,
+      Check.self, DaemonCommand.self, SessionCommand.self, Reach.self,
     ])
 }
 
@@ -47,6 +47,7 @@ enum Main {
     var command: any ParsableCommand = Albumfs()
     do {
       command = try Albumfs.parseAsRoot(arguments())
+      if let store = (command as? any StoreCommand)?.namedStore { try StoreReach.require(store) }
       try command.run()
       try Terminal.requireResults()
     } catch let failure as Failure {

@@ -179,4 +179,50 @@ struct NetworkStoreTests {
       albumfs umount -q $W/ma
       """)
   }
+
+  /// The same: no command waits for ever, and each can be ended. What is locked leaves the tree at once.
+  @Test func noCommandWaitsForASilentServerForEver() throws {
+    try with(
+      """
+      fusermount3 -u $W/a
+      printf '#!/bin/sh\necho $$ >%s\nexec /usr/lib/openssh/sftp-server\n' $W/server >$W/ssh
+      sshfs -o ssh_command=$W/ssh,dcache_stat_timeout=1,dcache_dir_timeout=1 server:$(dirname $S) $W/a
+      ends() {
+        local code=0 wanted=$1 words=$2
+        shift 2
+        timeout 100 "$@" >$W/said 2>&1 </dev/null || code=$?
+        [ $code = $wanted ] && grep -q -- "$words" $W/said || { echo "exit $code: $(cat $W/said)" >&2; return 1; }
+      }
+      goes_on() { kill -CONT $(cat $W/server) || true; }
+      trap 'goes_on; leave' EXIT
+      export ALBUMFS_TESTS_DELAYS=watch=1,silence=1,outage=2,locking=2
+      for way in umount lock; do
+        onto a
+        mkdir -p $W/ma/Trip
+        echo 1 >$W/ma/Trip/Photo/$way
+        albumfs sync -q $W/ma
+        daemon=$(albumfs status --json $W/ma | grep -o '"pid" *: *[0-9]*' | grep -o '[0-9]*$')
+        # Closed, and not on disk yet.
+        echo 2 >$W/ma/Trip/Photo/$way-late
+        kill -STOP $(cat $W/server)
+        ends 42 'does not respond' albumfs info $W/a/store
+        ends 42 'does not respond' albumfs check --password-file $P $W/a/store
+        ends 42 'does not respond' albumfs mount --password-file $P $W/a/store $W/mb
+        ALBUMFS_TESTS_DELAYS=silence=1 albumfs info $W/a/store 2>$W/asked &
+        asking=$!
+        await 'grep -q "does not respond; waiting" $W/asked'
+        kill -TERM $asking
+        code=0; wait $asking || code=$?
+        [ $code = 15 ]
+        ends 42 'the store has not responded since' albumfs $way $W/ma
+        if mountpoint -q $W/ma; then exit 1; fi
+        ends 0 '' albumfs list
+        goes_on
+        await '! kill -0 $daemon'
+        onto a
+        [ "$(cat $W/ma/Trip/Photo/$way $W/ma/Trip/Photo/$way-late | tr -d '\\n')" = 12 ]
+        albumfs umount -q $W/ma
+      done
+      """)
+  }
 }

@@ -5,14 +5,20 @@ import Posix
 final class LockedSpace {
   private let mount: MountEntry
   private let client: ControlClient
+  /// Another connection to the daemon, for questions.
+  private let asking: OrderlyUnmount.Locker?
   private let others: MountHolders
   /// True if the daemon has to send what it writes.
   private let isRemote: Bool
   /// How long a command waits for the daemon's end.
-  private static let patience = TestHooks.delay(.locking, .seconds(60))
+  static let patience = TestHooks.delay(.locking, .seconds(60))
 
-  init(_ mount: MountEntry, _ client: consuming ControlClient, isRemote: Bool) {
+  init(
+    _ mount: MountEntry, _ client: consuming ControlClient, _ asking: OrderlyUnmount.Locker?,
+    isRemote: Bool
+  ) {
     self.mount = mount
+    self.asking = asking
     self.isRemote = isRemote
     others = MountHolders(of: mount.device, servedBy: client.daemon.pid)
     self.client = client
@@ -30,6 +36,7 @@ final class LockedSpace {
             + "be in the bucket yet: the server does not reply. The daemon (process \(client.daemon.pid)) goes "
             + "on trying for some minutes, and then the next mount here sends it.")
       }
+      if let silent = asking?.silentStore("\(mount.mountPoint) is locked") { throw silent }
       throw Failure(error.kind, "\(mount.mountPoint) is locked, but: \(error.message)")
     }
     if let failure, failure.kind == .notSent {

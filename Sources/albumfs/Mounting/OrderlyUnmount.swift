@@ -1,3 +1,4 @@
+import AlbumModel
 import ControlProtocol
 import ObjectStores
 import Posix
@@ -39,10 +40,17 @@ struct OrderlyUnmount {
     if lazy { return }
     let others = MountHolders(of: mount.device, servedBy: client.daemon.pid).remaining(of: before)
     if !others.isEmpty, let failure = lockElsewhere(locker) { throw failure }
-    var isOpen = false
-    let failure = try client.waitForEnd {
+    var isFinal = false
+    var wasSaid = false
+    let failure = try client.waitForEnd { waited in
+      if waited >= LockedSpace.patience, let silent = silentStore(locker, "unmounted") {
+        isFinal = true
+        return silent
+      }
+      if wasSaid { return nil }
+      wasSaid = true
       if let failure = lockElsewhere(locker) {
-        isOpen = true
+        isFinal = true
         return failure
       }
       let pid = client.daemon.pid
@@ -52,7 +60,7 @@ struct OrderlyUnmount {
           : "Unmounted; waiting until everything is \(place) …")
       return nil
     }
-    if let failure, isOpen { throw failure }
+    if let failure, isFinal { throw failure }
     if let failure, failure.kind == .notSent {
       throw Failure(.notSent, "\(mount.mountPoint) is unmounted. \(failure.message)")
     }
@@ -88,16 +96,32 @@ struct OrderlyUnmount {
     return stillOpen(BusyProcesses.of(mount.device) + others)
   }
 
+  private func silentStore(_ locker: Locker?, _ state: String) -> Failure? {
+    locker?.silentStore("\(mount.mountPoint) is \(state)")
+  }
+
   /// A connection by which the daemon can be asked to lock the space after the unmount. It is made before:
   /// daemons are found by the device number of their mount, and the kernel gives that to another mount once
   /// the file system has gone.
-  private final class Locker {
+  final class Locker {
     let client: ControlClient
 
     /// nil if the daemon of the mount is not this one, or cannot be reached.
     init?(_ mount: MountEntry, _ daemon: Int32) {
       guard let client = try? ControlClient(mount), client.daemon.pid == daemon else { return nil }
       self.client = client
+    }
+
+    /// The failure to report if the store does not respond; nil if it does, as far as is known.
+    func silentStore(_ state: String) -> Failure? {
+      guard let outage = client.askForOutage() else { return nil }
+      let since = SystemClock.localTime(seconds: Int64(saturating: outage.since))
+      return Failure(
+        .timedOut,
+        "\(state), but not everything was written: the store has not responded since \(since) "
+          + "(\(outage.reason)). The daemon (process \(client.daemon.pid)) waits for it with the keys of the space, "
+          + "writes the rest when it is back, and ends. If its server is gone for good, end the file system below."
+      )
     }
   }
 
@@ -131,15 +155,17 @@ struct OrderlyUnmount {
     }
     var number: Int?
     var store: String?
-    if let asking = try? ControlClient(mount) {
-      number = asking.askToLock()
+    let asking = Locker(mount, client.daemon.pid)
+    if let asking {
+      number = asking.client.askToLock()
       // A daemon that hangs must not keep the space in sight. Another connection may come too late.
-      if number == 0 { store = asking.askForStore(of: mount) }
+      if number == 0 { store = asking.client.askForStore(of: mount) }
     }
     try detach()
     guard let number else { throw unlockable(users) }
     if number > 0 { throw stillOpen(users.isEmpty ? BusyProcesses.of(mount.device) : users) }
-    return LockedSpace(mount, client, isRemote: store?.hasPrefix(S3Place.scheme) ?? false)
+    return LockedSpace(
+      mount, client, asking, isRemote: store?.hasPrefix(S3Place.scheme) ?? false)
   }
 
   /// Takes the mount out of the tree, if the daemon has not done so.

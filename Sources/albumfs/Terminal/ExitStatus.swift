@@ -23,7 +23,7 @@ enum ExitStatus {
     (.securityKey, 31, "the security key: none, refused, not touched, or a wrong PIN"),
     (.storeInUse, 40, "the space is mounted already, or the store is being changed"),
     (.noSuchMount, 41, "nothing of albumfs is mounted there"),
-    (.timedOut, 42, "the time is up (sync --timeout)"),
+    (.timedOut, 42, "the time is up (sync --timeout), or a store or daemon does not respond"),
     (.diskFull, 43, "the disk is full"),
     (.unsupported, 44, "made by a newer albumfs, or not possible here"),
     (.passwordInUse, 45, "the new password unlocks a space of this store already"),
