@@ -12,14 +12,14 @@ import sys
 
 # The rules that the model can leave out, each with the seed of a history that breaks without it.
 RULES = {
-    "exclusive": (332, "a fence is created only if it is absent"),
-    "check": (0, "a barrier counts only if no later fence exists"),
-    "check-after-sync": (58, "a session looks for a later fence after its frames are on disk"),
-    "unchanged": (17, "after it made its fence, a session looks whether the journal is as it read it"),
-    "holder": (17, "whoever made the fence before, and has begun his journal since, counts as a change"),
-    "former": (1645, "after it made its fence, a session looks whether the one before is still there"),
-    "own": (762, "a session whose own fence is gone stops"),
-    "own-content": (8683, "a session that finds another's fence in the place of its own stops"),
+    "exclusive": (268, "a fence is created only if it is absent"),
+    "check": (27, "a barrier counts only if no later fence exists"),
+    "check-after-sync": (686, "a session looks for a later fence after its frames are on disk"),
+    "unchanged": (500, "after it made its fence, a session looks whether the journal is as it read it"),
+    "holder": (170, "whoever made the fence before, and has begun his journal since, counts as a change"),
+    "former": (155, "after it made its fence, a session looks whether the one before is still there"),
+    "own": (456, "a session whose own fence is gone stops"),
+    "own-content": (6081, "a session that finds another's fence in the place of its own stops"),
     "fence-decides": (1, "of two timelines that of the later fence counts, not that of the later clock"),
 }
 
@@ -72,16 +72,20 @@ class Session:
             return
 
     def require_unchanged(self, known, tip, end):
-        if len(self.store.segments[tip][2]) != end:
-            raise Stopped
-        yield
-        holder = self.store.fences.get(known)
-        if "holder" not in self.omitted and holder in self.store.segments and holder not in self.seen:
-            raise Stopped
-        yield
-        # In this order: the next one goes only after this one.
-        if "former" not in self.omitted and known not in self.store.fences:
-            raise Stopped
+        """The looks are made at once, so that their order is chance; but the fence tells whose journal to look for."""
+        holder = None
+        orders = "journal fence holder", "fence journal holder", "fence holder journal"
+        for look in self.chance.choice(orders).split():
+            if look == "journal" and len(self.store.segments[tip][2]) != end:
+                raise Stopped
+            if look == "fence":
+                holder = self.store.fences.get(known)
+                if "former" not in self.omitted and holder is None:
+                    raise Stopped
+            if look == "holder" and "holder" not in self.omitted:
+                if holder in self.store.segments and holder not in self.seen:
+                    raise Stopped
+            yield
 
     def take(self, known, tip, end):
         store = self.store

@@ -104,9 +104,11 @@ final class Fence: Sendable {
   }
 
   private func takeOnce(spendsReserve: Bool) throws(StoreError) {
-    try requireUnchanged()
+    let former = try requireUnchanged()
     let number = SegmentNumber(known + 1)
-    try begun.withLock { file throws(StoreError) in try make(number, &file, spendsReserve) }
+    try begun.withLock { file throws(StoreError) in
+      try make(number, behind: Fence.sessions(of: former), &file, spendsReserve)
+    }
     // Whoever wrote until now finds the fence at his next barrier. What he wrote before it is not known here.
     try requireUnchanged()
     own.store(number.rawValue, ordering: .releasing)
@@ -170,7 +172,8 @@ final class Fence: Sendable {
         return
       }
       try requireNewest(SegmentNumber(own))
-      try make(SegmentNumber(own), &file, true)
+      let former = Fence.read(SegmentNumber(own - 1), files)
+      try make(SegmentNumber(own), behind: Fence.sessions(of: former), &file, true)
       file = nil
     }
   }
@@ -186,7 +189,7 @@ final class Fence: Sendable {
 
   static func id(_ number: SegmentNumber) -> SegmentID { SegmentID(kind: .fence, number: number) }
 
-  private enum Sight {
+  private enum Sight: Sendable {
     case missing
     /// nil: it is unfinished or damaged.
     case file(FenceRecord?)
@@ -195,6 +198,17 @@ final class Fence: Sendable {
   private static func look(at number: SegmentNumber, _ files: SegmentFiles) throws(StoreError)
     -> Sight
   {
+    let sight = try lookOnce(at: number, files)
+    // One reply of a server may be wrong.
+    if case .file(nil) = sight, files.directory.isReadFromServer {
+      return try lookOnce(at: number, files)
+    }
+    return sight
+  }
+
+  private static func lookOnce(
+    at number: SegmentNumber, _ files: SegmentFiles
+  ) throws(StoreError) -> Sight {
     let name = name(number, files)
     let path = SegmentPath.path(of: name)
     let image = SegmentImage(byteCount: FenceRecord.offset + 2 * RecordLayout.grid)
@@ -210,12 +224,12 @@ final class Fence: Sendable {
     return .file(try? FenceRecord(decoding: record.plaintext))
   }
 
-  /// What the fence of a number says; nil if it cannot be read.
   /// The newest fence of a space; nil if it has none that can be read.
   static func newest(_ files: SegmentFiles) throws(StoreError) -> FenceRecord? {
     try files.listAnew().numbers(of: .fence).last.flatMap { read($0, files) }
   }
 
+  /// What the fence of a number says; nil if it cannot be read.
   static func read(_ number: SegmentNumber, _ files: SegmentFiles) -> FenceRecord? {
     if case .file(let record) = try? look(at: number, files) { record } else { nil }
   }
@@ -241,16 +255,17 @@ final class Fence: Sendable {
 
   /// `file`: what an earlier call created.
   private func make(
-    _ number: SegmentNumber, _ file: inout (any StorageFile)?, _ spendsReserve: Bool
+    _ number: SegmentNumber, behind former: [SegmentBirth], _ file: inout (any StorageFile)?,
+    _ spendsReserve: Bool
   ) throws(StoreError) {
     let id = Fence.id(number)
     files.use(id, FenceRecord.birthOfAll)
-    if let relay = files.directory.relay { return try make(id, there: relay) }
+    if let relay = files.directory.relay { return try make(id, behind: former, there: relay) }
     var made = file
     do throws(StoreError) {
       try files.findingRoom(spendsReserve: spendsReserve) { () throws(StoreError) in
         if made == nil { made = try create(id) }
-        if let made { try write(id, made) }
+        if let made { try write(id, behind: former, made) }
       }
     } catch {
       file = nil
@@ -267,10 +282,12 @@ final class Fence: Sendable {
   }
 
   /// Makes it where the store lies, and not here first: only there it is known who was first.
-  private func make(_ id: SegmentID, there relay: any StorageRelay) throws(StoreError) {
+  private func make(
+    _ id: SegmentID, behind former: [SegmentBirth], there relay: any StorageRelay
+  ) throws(StoreError) {
     let image = files.images.take()
     defer { files.images.give(image) }
-    seal(id, into: image)
+    seal(id, behind: former, into: image)
     do throws(Errno) {
       try relay.create(files.path(id), unsafe Array(UnsafeRawBufferPointer(image.bytes)))
     } catch {
@@ -298,10 +315,12 @@ final class Fence: Sendable {
     }
   }
 
-  private func write(_ id: SegmentID, _ file: any StorageFile) throws(StoreError) {
+  private func write(
+    _ id: SegmentID, behind former: [SegmentBirth], _ file: any StorageFile
+  ) throws(StoreError) {
     let image = files.images.take()
     defer { files.images.give(image) }
-    seal(id, into: image)
+    seal(id, behind: former, into: image)
     do throws(Errno) {
       try unsafe file.write(UnsafeRawBufferPointer(image.bytes), at: 0)
       try file.setModificationTime(image.checksum.time)
@@ -309,10 +328,10 @@ final class Fence: Sendable {
     } catch { throw StoreError(writing: files.path(id), error) }
   }
 
-  private func seal(_ id: SegmentID, into image: SegmentImage) {
+  private func seal(_ id: SegmentID, behind former: [SegmentBirth], into image: SegmentImage) {
     unsafe RandomFill.fill(image.bytes)
     let record = FenceRecord(
-      session: files.session, time: files.clock.now, former: former(before: id.number),
+      session: files.session, time: files.clock.now, former: former,
       machine: AddressText.hostName ?? "unknown")
     unsafe record.encoded().withUnsafeBytes { plaintext in
       let sealed = RecordLayout.sealedByteCount(plaintext: plaintext.count)
@@ -323,41 +342,94 @@ final class Fence: Sendable {
     }
   }
 
-  /// The sessions of the fences before a number, as the one before says.
-  private func former(before number: SegmentNumber) -> [SegmentBirth] {
-    guard let last = Fence.read(SegmentNumber(number.rawValue - 1), files) else { return [] }
-    return [last.session] + last.former
+  /// The sessions of a fence and of those before it, as it says.
+  private static func sessions(of record: FenceRecord?) -> [SegmentBirth] {
+    record.map { [$0.session] + $0.former } ?? []
   }
 
   /// True if another session has written since recovery read the journal, or may be about to.
   func hasMoved() throws(StoreError) -> Bool {
     if case .file = try Fence.look(at: SegmentNumber(known + 1), files) { return true }
+    let surroundings = try lookAround()
     // Others have followed, and the last one has removed the fences before its own.
-    if known > 0, case .missing = try Fence.look(at: SegmentNumber(known), files) { return true }
-    return try !isUnchanged()
+    if known > 0, case .missing = surroundings.former { return true }
+    return !surroundings.isUnchanged
   }
 
-  /// Throws `.inUse` if another session has written since recovery read the journal.
-  private func requireUnchanged() throws(StoreError) {
-    if try !isUnchanged() { throw goesOn }
+  /// Throws `.inUse` if another session has written since recovery read the journal. Returns what the fence
+  /// before says.
+  @discardableResult
+  private func requireUnchanged() throws(StoreError) -> FenceRecord? {
+    let surroundings = try lookAround()
+    if !surroundings.isUnchanged { throw goesOn }
+    if case .file(let former) = surroundings.former { return former }
     // In this order: the next fence goes only after this one.
-    if known > 0, case .missing = try Fence.look(at: SegmentNumber(known), files) {
-      try requireNewest(SegmentNumber(known + 1))
-    }
+    if known > 0 { try requireNewest(SegmentNumber(known + 1)) }
+    return nil
   }
 
-  private func isUnchanged() throws(StoreError) -> Bool {
-    guard let end else { return true }
-    var writers: Set = [end.birth]
-    if known > 0, case .file(let last?) = try Fence.look(at: SegmentNumber(known), files) {
-      writers.insert(last.session)
+  /// What is there now of what recovery read.
+  private struct Surroundings: Sendable {
+    /// The fence that was the newest.
+    var former = Sight.missing
+    /// True if the journal does not go on.
+    var isUnchanged = true
+  }
+
+  private enum Look: Sendable {
+    case former, end, successor
+  }
+
+  /// The order of these looks does not matter, only whether all of them are before or after the fence is
+  /// made. So they are made at once where each is a request to a server.
+  private func lookAround() throws(StoreError) -> Surroundings {
+    let outcomes = Mutex<[Result<Surroundings, StoreError>]>([], rank: .leaf)
+    let looks = (known > 0 ? [.former] : []) + (end == nil ? [] : [Look.end, .successor])
+    inLanes(files.directory.isReadFromServer ? looks.count : 1, looks) { [self] look in
+      let outcome = outcome(of: look)
+      outcomes.withLock { $0.append(outcome) }
     }
-    let next = Fence.successor(of: end)
-    if try !isAsRead(end) { return false }
-    for name in writers.map({ files.name(next, $0) }) where !others.contains(name) {
-      if try files.existsThere(name) { return false }
+    var surroundings = Surroundings()
+    for outcome in outcomes.withLock({ $0 }) {
+      let seen = try outcome.get()
+      if case .file = seen.former { surroundings.former = seen.former }
+      if !seen.isUnchanged { surroundings.isUnchanged = false }
     }
-    return true
+    if let end, surroundings.isUnchanged, case .file(let last?) = surroundings.former,
+      last.session != end.birth
+    {
+      surroundings.isUnchanged = try !hasSuccessor(of: end, by: last.session)
+    }
+    return surroundings
+  }
+
+  private func outcome(of look: Look) -> Result<Surroundings, StoreError> {
+    do throws(StoreError) { return .success(try seen(look)) } catch { return .failure(error) }
+  }
+
+  private func seen(_ look: Look) throws(StoreError) -> Surroundings {
+    var seen = Surroundings()
+    guard let end, look != .former else {
+      seen.former = try Fence.look(at: SegmentNumber(known), files)
+      return seen
+    }
+    if look == .successor {
+      seen.isUnchanged = try !hasSuccessor(of: end, by: end.birth)
+      return seen
+    }
+    // Twice before a verdict that ends the session: one reply may be wrong.
+    seen.isUnchanged = try isAsRead(end)
+    if !seen.isUnchanged { seen.isUnchanged = try isAsRead(end) }
+    return seen
+  }
+
+  /// True if a session has begun the journal segment behind the end.
+  private func hasSuccessor(
+    of end: JournalEnd, by session: SegmentBirth
+  ) throws(StoreError) -> Bool {
+    let name = files.name(Fence.successor(of: end), session)
+    if others.contains(name) { return false }
+    return try files.existsThere(name)
   }
 
   /// A segment that is not there any more tells nothing.
