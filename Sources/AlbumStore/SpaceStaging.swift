@@ -14,9 +14,11 @@ extension Space {
     guard let relay = files.directory.relay else { return [] }
     // No segment has this name: numbers begin at 1.
     let name = files.keys.name(of: .reserve, number: SegmentNumber(0), birth: .none)
-    do throws(Errno) { try relay.begin(name.text) } catch {
+    do throws(StagingFault) { try relay.begin(name.text) } catch {
       throw StoreError(
-        .inputOutput, "cannot use the directory for what is not sent yet: \(error)", cause: error)
+        .inputOutput,
+        "cannot use \(error.path), where what is not sent yet waits: \(error.error)",
+        cause: error.error)
     }
     let killed = relay.unsent.compactMap { path in
       SegmentName(text: String(path.suffix(32))).flatMap { files.keys.segment(named: $0)?.birth }

@@ -1,6 +1,6 @@
 internal import AlbumFormat
 package import AlbumSecrets
-package import AlbumStore
+import AlbumStore
 import CLinux
 package import ControlProtocol
 import FUSEDriver
@@ -17,7 +17,7 @@ package final class AlbumDaemon: Sendable {
   /// Opens the store that the options name. `tell` receives its outages, see `Outages`.
   package typealias StoreOpener =
     @Sendable (_ options: LaunchOptions, _ tell: @escaping @Sendable (Outage?) -> Void)
-    throws(Failure) -> Store
+    throws(Failure) -> OpenedStore
 
   private let options: LaunchOptions
   private let openStore: StoreOpener
@@ -52,9 +52,11 @@ package final class AlbumDaemon: Sendable {
     let trace = try MountTrace(options.trace, log)
     defer { trace.stop() }
     let tell = StoreOpening.teller(logger)
-    let store = try StoreOpening.patient(openStore(options, tell), options.store, tell)
+    let opened = try openStore(options, tell)
+    let store = try StoreOpening.patient(opened.store, options.store, tell)
     let parts = try Parts(
-      options, store, secret: secret, trace: trace, logger: logger)
+      options, OpenedStore(store, requirement: opened.requirement), secret: secret, trace: trace,
+      logger: logger)
     reportState(of: parts, on: signals)
     // The replay of the journal leaves 100 free bytes for each file, in pieces that free does not return.
     clinux_return_free_memory()

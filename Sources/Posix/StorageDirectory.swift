@@ -98,7 +98,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func makeDirectory(_ path: String) throws(Errno)
   func rename(_ from: String, to: String) throws(Errno)
   func remove(_ path: String) throws(Errno)
-  /// Opens a file for reading as it is now where the store lies, whatever is known of it here.
+  /// Opens a file for reading as it is now where the store lies, whatever is known of it here. Where each
+  /// read is a request, only the first read throws `.noEntry`.
   func openThere(_ path: String) throws(Errno) -> any StorageFile
   /// Lists anew what is there, when it is listed next.
   func forgetListing()

@@ -14,6 +14,14 @@ package struct RelayState: Sendable, Equatable {
   }
 }
 
+/// A path of this machine that keeps the staging from being used.
+package struct StagingFault: Error, Equatable {
+  package var path: String
+  package var error: Errno
+
+  package init(path: String, error: Errno) { (self.path, self.error) = (path, error) }
+}
+
 /// The file of a relay as it was at one moment.
 package protocol StagedCopy: Sendable {}
 
@@ -23,7 +31,7 @@ package protocol StagedCopy: Sendable {}
 package protocol StorageRelay: AnyObject, Sendable {
   /// Begins a session that writes. `name` tells its staging from that of other spaces. What a killed session
   /// has staged is there again, and unsent.
-  func begin(_ name: String) throws(Errno)
+  func begin(_ name: String) throws(StagingFault)
   /// Ends the session. Removes what is sent from this machine; the rest stays for the next session. What an
   /// overtaken session had staged goes only when all of it is sent.
   func end()

@@ -21,13 +21,18 @@ import Testing
   private let isBroken: Flag
   /// The server takes nothing more: the credentials have ended.
   private let isRefused: Flag
+  /// The calls whose next reply is wrong: `load segments/…`.
+  private let wrong: Calls
 
   init() throws {
     place = try StorePlace()
     let (hook, isAway, isBroken, isRefused) = (Hook(), Flag(), Flag(), Flag())
     (self.hook, self.isAway, self.isBroken, self.isRefused) = (hook, isAway, isBroken, isRefused)
-    bucket = MemoryObjectStore { _, _, number in
+    let wrong = Calls()
+    self.wrong = wrong
+    bucket = MemoryObjectStore { verb, name, number in
       hook.reach(number)
+      if wrong.take("\(verb) \(name)") { return .wrong }
       if isBroken.isSet { return .error(.failed("broken")) }
       if isRefused.isSet { return .error(.refused(.credentials("ExpiredToken"))) }
       return isAway.isSet ? .error(.unreachable(.noConnection)) : nil
@@ -80,6 +85,15 @@ import Testing
       let directory = try PosixDirectory(path: staging.path)
       return try directory.list("").filter { !$0.hasPrefix("lock.") }
     }
+  }
+
+  /// Calls to a bucket, each taken once.
+  private final class Calls: Sendable {
+    private let waiting = Mutex<Set<String>>([], rank: .test)
+
+    func set(_ calls: Set<String>) { waiting.withLock { $0 = calls } }
+
+    func take(_ call: String) -> Bool { waiting.withLock { $0.remove(call) } != nil }
   }
 
   /// What a third machine sees.
@@ -174,8 +188,8 @@ import Testing
     #expect(try shown() == ["a": [1], "b": [2], "c": [3]])
   }
 
-  /// What does not fit is sent, and then there is room.
-  /// The first change after a mount asks there who may write. Until the answer comes, nobody is told that it counts.
+  /// The first change after a mount asks there who may write. Until the answer comes, nobody is told that it
+  /// counts.
   @Test func theFirstChangeWaitsWhileTheServerRefuses() throws {
     let machine = Machine(self)
     let space = try machine.open()
@@ -195,6 +209,26 @@ import Testing
     #expect(try shown()["first"] == [1])
   }
 
+  /// One wrong reply ends no session: it looks twice before it believes that another one writes.
+  @Test func aWrongReplyEndsNoSession() throws {
+    let machine = Machine(self)
+    try machine.open().close()
+    let space = try machine.open()
+    let names = bucket.contents.keys.filter { $0.hasPrefix("segments/") }
+    wrong.set(Set(names.flatMap { ["stat \($0)", "load \($0)"] }))
+    let end = try #require(space.context.fence.end)
+    let files = space.context.files
+    let journal = SegmentPath.path(
+      of: files.name(SegmentID(kind: .journal, number: end.number), end.birth))
+    try space.write([1], to: "a")
+    try space.commit()
+    #expect(!wrong.take("load \(journal)"))
+    wrong.set([])
+    try space.close()
+    #expect(try shown()["a"] == [1])
+  }
+
+  /// What does not fit is sent, and then there is room.
   @Test func aFullStagingDirectorySendsBeforeItTakesMore() throws {
     let machine = Machine(self, limit: 24 * Int64(StorePlace.segmentSize))
     let space = try machine.open()
@@ -271,8 +305,8 @@ import Testing
 
   // MARK: Readers
 
-  /// A reader finds what is written by the names that it must have. To list a bucket costs more, and needs another
-  /// right.
+  /// A reader finds what is written by the names that it must have. To list a bucket costs more, and needs
+  /// another right.
   @Test func aReaderFollowsWithoutListing() throws {
     let machines = (0..<4).map { _ in Machine(self) }
     var writer = try machines[0].open()
@@ -324,8 +358,8 @@ import Testing
 
   // MARK: Two machines
 
-  /// A mount leaves what a killed session had not sent, if another machine has written since. A repair sends it
-  /// and brings it back, however many sessions there were.
+  /// A mount leaves what a killed session had not sent, if another machine has written since. A repair sends
+  /// it and brings it back, however many sessions there were.
   @Test(arguments: [0, 3]) func whatAMachineHadNotSentWhenAnotherTookOverIsRecovered(
     sessionsSince: Int
   ) throws {
@@ -365,8 +399,8 @@ import Testing
     try space.close()
   }
 
-  /// A repair that ends in the middle, whatever the reason, is begun anew, and until then no mount discards what it
-  /// is about.
+  /// A repair that ends in the middle, whatever the reason, is begun anew, and until then no mount discards
+  /// what it is about.
   @Test func anInterruptedRepairLosesNothing() throws {
     var call = 0
     while try StagedStoreTests().repair(interruptedBefore: call) { call += 11 }

@@ -16,6 +16,8 @@ package final class MemoryObjectStore: ObjectStore {
     case late
     /// What comes back is not what was saved.
     case garbled
+    /// The same, and nothing shows it: other bytes, and the size 0.
+    case wrong
     case error(ObjectError)
   }
 
@@ -99,23 +101,30 @@ package final class MemoryObjectStore: ObjectStore {
   package func load(
     _ name: String, _ range: Range<Int64>?, unless known: ObjectVersion?
   ) throws(ObjectError) -> LoadedObject? {
-    let found = try call(.load, name) { (state) throws(ObjectError) in state.objects[name] }
+    var isWrong = false
+    let found = try call(.load, name, { isWrong = $0 }) { (state) throws(ObjectError) in
+      state.objects[name]
+    }
     guard var object = found else { throw .absent }
     if object.version == known { return nil }
     let size = Int64(object.bytes.count)
     let wanted = (range ?? 0..<size).clamped(to: 0..<size)
     object.bytes = Array(object.bytes[Int(wanted.lowerBound)..<Int(wanted.upperBound)])
+    if isWrong { object.bytes = object.bytes.map { ~$0 } }
     return object
   }
 
   package func stat(_ name: String) throws(ObjectError) -> ObjectFacts? {
-    try call(.stat, name) { (state) throws(ObjectError) in
+    var isWrong = false
+    var facts = try call(.stat, name, { isWrong = $0 }) { (state) throws(ObjectError) in
       state.objects[name].map { object in
         ObjectFacts(
           size: Int64(object.bytes.count), version: object.version,
           digest: SHA256.hash(object.bytes))
       }
     }
+    if isWrong { facts?.size = 0 }
+    return facts
   }
 
   package func list(_ prefix: String, part: String?) throws(ObjectError) -> ObjectPage {
@@ -140,7 +149,7 @@ package final class MemoryObjectStore: ObjectStore {
   package func probe() -> ObjectStoreProperties { properties }
 
   private func call<Result: Sendable>(
-    _ verb: Verb, _ name: String,
+    _ verb: Verb, _ name: String, _ tellWrong: (Bool) -> Void = { _ in },
     _ body: @escaping @Sendable (inout State) throws(ObjectError) -> Result
   ) throws(ObjectError) -> Result {
     let number = state.withLock { state in
@@ -173,8 +182,10 @@ package final class MemoryObjectStore: ObjectStore {
     switch fault {
     case .lostReply, .doubled: throw .unreachable(.cut)
     case .garbled: throw .damaged
-    default: return try result.get()
+    case .wrong: tellWrong(true)
+    default: break
     }
+    return try result.get()
   }
 
   private func run(_ request: @Sendable (inout State) -> Void, _ state: inout State) {

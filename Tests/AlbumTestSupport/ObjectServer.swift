@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 package import ObjectStores
 
-/// A real object storage on this machine: SeaweedFS, which `scripts/dependencies --tests` installs. It runs as long
-/// as the process of the tests, which all share it. With ALBUMFS_OBJECT_SERVER=HOST:PORT it is another server, which
-/// knows the same user.
+/// A real object storage on this machine: SeaweedFS, which `scripts/dependencies --tests` installs. It runs
+/// as long as the process of the tests, which all share it. With ALBUMFS_OBJECT_SERVER=HOST:PORT it is
+/// another server, which knows the same user.
 package final class ObjectServer: Sendable {
   package struct Missing: Error, CustomStringConvertible {
     package var description: String
@@ -161,7 +161,8 @@ package final class ObjectServer: Sendable {
   }
 }
 
-/// A network between a test and its object storage that loses what it is told to (Tests/ObjectStorage/faulty.py).
+/// A network between a test and its object storage that loses what it is told to
+/// (Tests/ObjectStorage/faulty.py).
 package final class FaultyNetwork: Sendable {
   /// Where clients connect to.
   package let authority: String
@@ -171,6 +172,8 @@ package final class FaultyNetwork: Sendable {
   package var away: String { held + ".away" }
   /// While there is a file of this path, everything gets there, and nothing comes back.
   package var silent: String { held + ".silent" }
+  /// The path of a file with a line for each request so far.
+  package var requests: String { held + ".requests" }
   private let scratch: ScratchDirectory
   private let input = Pipe()
   private let output = Pipe()

@@ -2,16 +2,17 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// A store in an object storage is mounted for writing: nothing that counts as in the bucket is lost, whatever is
-/// killed and whoever takes the space over.
+/// A store in an object storage is mounted for writing: nothing that counts as in the bucket is lost,
+/// whatever is killed and whoever takes the space over.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct WritableBucketTests {
-  /// Shortens what a test waits for: the watch of a mount, attempts of requests, the end of a session without network.
+  /// Shortens what a test waits for: the watch of a mount, attempts of requests, the end of a session without
+  /// network.
   private static let delays = "watch=0.3,outage=1,following=0.3"
 
-  /// A store in a bucket, not mounted. Scripts have `$U`, its address; `$M2`, another mount point; `$AWAY`, a file
-  /// that cuts the network while it is there, and `$SILENT`, one that keeps all replies; `there` runs albumfs as
-  /// another machine would, which knows nothing of this one; `mount_here` and `mount_there` mount for writing;
-  /// `field` reads one of `status --json`; `refused` expects an exit code and words.
+  /// A store in a bucket, not mounted. Scripts have `$U`, its address; `$M2`, another mount point; `$AWAY`, a
+  /// file that cuts the network while it is there, and `$SILENT`, one that keeps all replies; `there` runs
+  /// albumfs as another machine would, which knows nothing of this one; `mount_here` and `mount_there` mount
+  /// for writing; `field` reads one of `status --json`; `refused` expects an exit code and words.
   private func withBucket(
     network: FaultyNetwork? = nil, delays: String = "", _ script: String
   ) throws {
@@ -30,6 +31,7 @@ import Testing
     try mounted.sh(
       """
       U=s3://\(bucket)/our/album; M2=$W/../mnt2; AWAY=\(network.away); SILENT=\(network.silent)
+      REQUESTS=\(network.requests)
       there() { XDG_STATE_HOME=$W/there albumfs "$@"; }
       mount_here() { albumfs mount -q --password-file $P "$@" $U $M; }
       mount_there() { there mount -q --password-file $P "$@" $U $M2; }
@@ -78,7 +80,8 @@ import Testing
       """)
   }
 
-  /// A mount for reading on another machine shows what the writer has sent, also in files that it has read before.
+  /// A mount for reading on another machine shows what the writer has sent, also in files that it has read
+  /// before.
   @Test func aReaderFollowsTheWriter() throws {
     try withBucket(
       delays: ",remote=3",
@@ -104,8 +107,8 @@ import Testing
       """)
   }
 
-  /// The daemon is killed before it has sent anything. The next mount here goes on; so does one after a kill of the
-  /// programs that speak to the server.
+  /// The daemon is killed before it has sent anything. The next mount here goes on; so does one after a kill
+  /// of the programs that speak to the server.
   @Test func aKilledMountGoesOnWhereItWas() throws {
     try withBucket(
       """
@@ -180,8 +183,8 @@ import Testing
       """)
   }
 
-  /// The machine that was asleep finds that another one has the space. What it had not sent comes into Recovered, and
-  /// what counted as sent stays where it was.
+  /// The machine that was asleep finds that another one has the space. What it had not sent comes into
+  /// Recovered, and what counted as sent stays where it was.
   @Test(arguments: [(0, true), (3, false)])
   func aSecondMachineTakesOverAndNothingIsLost(sessionsSince: Int, hasStaging: Bool) throws {
     let staging = hasStaging ? " --staging $W/waits" : ""
@@ -292,7 +295,47 @@ import Testing
       """)
   }
 
-  /// Two mounts of a space on one machine are refused. Another directory for what is not sent is another machine.
+  /// What a mount costs, in requests. Each one is a way to the server and back, and many wait for one
+  /// another.
+  @Test func aMountMakesFewRequests() throws {
+    try withBucket(
+      """
+      requests() { wc -l < $REQUESTS; }
+      most() { [ $(($(requests) - $1)) -le $2 ] || { tail -n +$(($1 + 1)) $REQUESTS >&2; return 1; }; }
+      mkdir $W/first; touch $REQUESTS
+      before=$(requests); there mount -q --read-only --password-file $P $U $M2; albumfs umount -q $M2
+      most $before 14
+      before=$(requests); mount_here
+      most $before 24
+      before=$(requests); mkdir $M/A; echo 1 > $M/A/Photo/1
+      most $before 9
+      albumfs umount -q $M
+      """)
+  }
+
+  /// The mark of an unfinished copy that came back beside a whole store: each command says what to do.
+  @Test func aMarkThatCameBackIsNamed() throws {
+    try withBucket(
+      """
+      key=${U#s3://*/}; bucket=${U#s3://}; bucket=${bucket%%/*}
+      object() {
+        curl -sf --aws-sigv4 aws:amz:us-east-1:s3 --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY "$@" \
+          $AWS_ENDPOINT_URL/$bucket/$key/albumfs.copying
+      }
+      object -X PUT --data-binary @$S/albumfs.conf -H "x-amz-content-sha256: $(sha256sum < $S/albumfs.conf | cut -d' ' -f1)"
+      words="no copy was interrupted there, somebody has brought $U/albumfs.copying back: remove this one file"
+      refused 6 "$words" mount_here
+      refused 6 "$words" albumfs check --password-file $P $U
+      refused 6 "$words" albumfs init --password-file $P $U
+      refused 6 "brought $U/albumfs.copying back: remove this one file" albumfs copy $U $W/copy
+      object -X DELETE -H "x-amz-content-sha256: $(sha256sum < /dev/null | cut -d' ' -f1)"
+      mount_here; albumfs umount -q $M
+      albumfs check -q --password-file $P $U
+      """)
+  }
+
+  /// Two mounts of a space on one machine are refused. Another directory for what is not sent is another
+  /// machine.
   @Test func aMachineMountsASpaceOnce() throws {
     try withBucket(
       """
@@ -310,8 +353,8 @@ import Testing
       """)
   }
 
-  /// A space that another mount namespace alone has shows with those who keep it open, and not with the programs of
-  /// its own daemon.
+  /// A space that another mount namespace alone has shows with those who keep it open, and not with the
+  /// programs of its own daemon.
   @Test func theProgramsOfADaemonDoNotUseItsMount() throws {
     try withBucket(
       """

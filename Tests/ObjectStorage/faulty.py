@@ -1,6 +1,6 @@
 """A network between a client and an object storage that loses what it is told to.
 
-    faulty.py HOST:PORT FILE [--every-third] [--ignores-conditions] [--ipv6]
+    faulty.py HOST:PORT FILE [--every-third] [--ignores-conditions] [--ipv6] [--late SECONDS]
 
 Prints its port. Standard input has blocks of lines, `METHOD FAULT`, each ended by a blank line, which a line of
 output confirms. The next request of that method gets the fault. It ends with its standard input.
@@ -12,10 +12,13 @@ output confirms. The next request of that method gets the fault. It ends with it
 | lost | no reply; the server has done its part |
 | cut | half of the content |
 | hold | nothing, for ever; FILE gets a line |
+| twice | the reply to the second of two same requests, which both arrive |
+| wrong | as many bytes as there are, and others; of a HEAD the length 0 |
 | pass | nothing unusual |
 
 While there is a file FILE.away, every request gets `reset`; while there is a file FILE.silent, every one gets `hold`.
-With --ignores-conditions, a server that refuses to save seems to have saved.
+With --ignores-conditions, a server that refuses to save seems to have saved. With --late, each request gets there
+later. FILE.requests has a line for each request.
 """
 from __future__ import annotations
 
@@ -27,10 +30,12 @@ import socket
 import socketserver
 import sys
 import threading
+import time
 
 UPSTREAM = sys.argv[1]
 FAULTS = itertools.cycle(["503", "lost", "reset", "cut"]) if "--every-third" in sys.argv else None
 IGNORES_CONDITIONS = "--ignores-conditions" in sys.argv
+LATE = float(sys.argv[sys.argv.index("--late") + 1]) if "--late" in sys.argv else 0
 lock = threading.Lock()
 expected: list[tuple[str, str]] = []
 count = 0
@@ -61,6 +66,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         fault = fault_of(self.command)
+        with open(sys.argv[2] + ".requests", "a") as requests:
+            requests.write(f"{time.monotonic():.3f} {self.command} {self.path} {self.headers.get('Range', '')}\n")
+        if LATE:
+            time.sleep(LATE)
         if fault == "reset":
             self.close_connection = True
             return
@@ -71,6 +80,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "503":
             self.answer(503, {}, b"<Error><Code>SlowDown</Code></Error>")
             return
+        for _ in range(2 if fault == "twice" else 1):
+            status, headers, content = self.ask(body)
+        if fault == "lost":
+            self.close_connection = True
+            return
+        if fault == "wrong" and self.command == "HEAD":
+            headers["Content-Length"] = "0"
+        if fault == "wrong":
+            content = content[::-1]
+        if IGNORES_CONDITIONS and status == 412:
+            status = 200
+            headers["ETag"] = '"seems-saved"'
+        self.answer(status, headers, content, is_cut=fault == "cut")
+
+    def ask(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
         upstream = http.client.HTTPConnection(UPSTREAM, timeout=60)
         upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
@@ -83,14 +107,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "Content-Length" not in headers:
             headers["Content-Length"] = str(len(content))
         upstream.close()
-        if fault == "lost":
-            self.close_connection = True
-            return
-        status = reply.status
-        if IGNORES_CONDITIONS and status == 412:
-            status = 200
-            headers["ETag"] = '"seems-saved"'
-        self.answer(status, headers, content, is_cut=fault == "cut")
+        return reply.status, headers, content
 
     def answer(self, status: int, headers: dict[str, str], content: bytes, is_cut: bool = False) -> None:
         self.send_response_only(status)

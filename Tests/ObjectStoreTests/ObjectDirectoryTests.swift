@@ -204,7 +204,8 @@ import Testing
     #expect(try file.bytes(at: 0, count: 10) == Array(Self.bytes(10, 1)))
   }
 
-  /// A segment that was saved anew, or removed, is read as it is after the next listing; the rest stays in memory.
+  /// A segment that was saved anew, or removed, is read as it is after the next listing; the rest stays in
+  /// memory.
   @Test func whatHasChangedIsReadAnewAfterTheNextListing() throws {
     let store = MemoryObjectStore()
     try Self.fill(store)
@@ -227,7 +228,8 @@ import Testing
     try store.remove(Self.first)
     directory.forgetListing()
     #expect(throws: Errno.noEntry) { try directory.open(Self.first, .read) }
-    #expect(throws: Errno.noEntry) { try directory.openThere(Self.first) }
+    #expect(throws: Errno.noEntry) { try directory.openThere(Self.first).bytes(at: 0, count: 1) }
+    #expect(throws: Errno.noEntry) { try directory.openThere(Self.first).size() }
     // A copy under way is no store.
     try store.save("albumfs.copying", [1], .any)
     directory.forgetListing()

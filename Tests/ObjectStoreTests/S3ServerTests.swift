@@ -32,6 +32,19 @@ import Testing
     #expect(try store.stat("keys") == nil)
   }
 
+  /// Requests that arrive twice do not make a good server look like a bad one.
+  @Test func whatArrivesTwiceAccusesNoServer() throws {
+    let server = try ObjectServer.shared()
+    let network = try FaultyNetwork(to: server)
+    let store = try server.store(server.makeBucket(), authority: network.authority)
+    for faults in [["PUT twice"], [String](repeating: "PUT twice", count: 6), ["DELETE twice"]] {
+      try network.expect(faults)
+      let properties = try store.probeConditions()
+      #expect(properties.createsIfAbsent && properties.replacesIfSame && properties.listsAtOnce)
+      #expect(try store.listAll("").isEmpty)
+    }
+  }
+
   /// While a request is tried again, it is known why; and no more when the server has replied.
   @Test func whatKeepsARequestWaitingIsKnown() throws {
     let server = try ObjectServer.shared()
@@ -134,7 +147,8 @@ import Testing
     #expect(try store.load("segments/3") == [1])
   }
 
-  /// A program that ends in the middle of a large body is an error of that request, and no signal for this process.
+  /// A program that ends in the middle of a large body is an error of that request, and no signal for this
+  /// process.
   @Test func aProgramThatEndsIsAnErrorOfTheRequest() throws {
     let lane = try RemoteProcess(program: "/bin/false")
     let request = RemoteRequest(.save(key: "k", .any, digest: [1]), time: 0)

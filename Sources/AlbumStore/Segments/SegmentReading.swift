@@ -37,7 +37,8 @@ extension SegmentFiles {
     return true
   }
 
-  /// Opens a file for reading as it is where the store lies, whatever is known of it here.
+  /// Opens a file for reading as it is where the store lies, whatever is known of it here. The first read
+  /// shows whether it is there.
   func openThere(_ path: String) throws(Errno) -> any StorageFile {
     try directory.openThere(path)
   }
@@ -46,7 +47,7 @@ extension SegmentFiles {
   func existsThere(_ name: SegmentName) throws(StoreError) -> Bool {
     if directory.relay == nil, !directory.kind.isSnapshot { return try exists(name) }
     let path = SegmentPath.path(of: name)
-    do throws(Errno) { _ = try directory.openThere(path) } catch {
+    do throws(Errno) { _ = try directory.openThere(path).bytes(at: 0, count: 1) } catch {
       if error == .noEntry { return false }
       throw StoreError(reading: path, error)
     }

@@ -35,9 +35,10 @@ final class Parts: Sendable {
 
   /// Unlocks the space and starts its threads, but does not mount it.
   init(
-    _ options: LaunchOptions, _ store: Store, secret: consuming SecretBytes, trace: MountTrace,
-    logger: Logger
+    _ options: LaunchOptions, _ opened: OpenedStore, secret: consuming SecretBytes,
+    trace: MountTrace, logger: Logger
   ) throws(Failure) {
+    let store = opened.store
     self.options = options
     self.trace = trace
     self.logger = logger
@@ -46,15 +47,15 @@ final class Parts: Sendable {
     }
     let isReadOnly = mountOptions.readOnly
     if !isReadOnly { store.warnWhereChaffIsForbidden() }
-    space = try Parts.openSpace(store, options, secret, isReadOnly, trace, logger)
-    let opened = space
-    let seen = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
-    history = seen.map { HistoryWatch($0, of: opened, logger: logger) }
+    let space = try Parts.openSpace(opened, options, secret, isReadOnly, trace, logger)
+    self.space = space
+    let seen = options.remembersIn.map { SeenHistory(directory: $0, of: space) }
+    history = seen.map { HistoryWatch($0, of: space, logger: logger) }
     storeWarnings =
       store.warnings.map(\.sentence)
-      + (seen?.warning(of: opened).map { [$0] } ?? [])
+      + (seen?.warning(of: space).map { [$0] } ?? [])
     let point = try options.snapshot.map { (name) throws(Failure) in
-      try Parts.point(name, in: opened).number
+      try Parts.point(name, in: space).number
     }
     fileSystem = FileSystem(space: space, at: point, trace: trace.thumbnails)
     do throws(Errno) { try history?.start() } catch {
@@ -134,17 +135,25 @@ final class Parts: Sendable {
   }
 
   private static func openSpace(
-    _ store: Store, _ options: LaunchOptions, _ secret: consuming SecretBytes, _ readOnly: Bool,
-    _ trace: MountTrace, _ logger: Logger
+    _ opened: OpenedStore, _ options: LaunchOptions, _ secret: consuming SecretBytes,
+    _ readOnly: Bool, _ trace: MountTrace, _ logger: Logger
   ) throws(Failure) -> Space {
-    var name: String?
+    let store = opened.store
+    let keys: SpaceKeys
     do throws(StoreError) {
-      let keys =
+      keys =
         switch options.secretKind {
         case .password: try store.unlock(password: secret)
         case .recoveryKey: try store.unlock(recoveryKey: secret)
         }
-      name = keys.memoryName
+    } catch {
+      // A trial that is cut off would leave its object.
+      try? opened.require()
+      throw Failure(error)
+    }
+    try opened.require()
+    let name = keys.memoryName
+    do throws(StoreError) {
       var opening = SpaceOpenOptions(logger: logger)
       opening.readOnly = readOnly
       opening.grace = .seconds(options.graceSeconds)
@@ -155,7 +164,7 @@ final class Parts: Sendable {
       opening.trace.compaction = trace.compaction
       return try Space.open(store, keys: keys, options: opening)
     } catch {
-      if error.code == .inUse, let name {
+      if error.code == .inUse {
         throw SpaceHolder.failure(ofSpace: name, in: options.store)
       }
       if options.secretKind == .recoveryKey, error.code == .missing || error.code == .notAStore {

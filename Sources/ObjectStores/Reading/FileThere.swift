@@ -15,22 +15,26 @@ extension ObjectContent {
   func unlock(offset: Int64, length: Int64) throws(Errno) {}
 }
 
-/// A file as it is there at each read.
+/// A file as it is there at each read, which is one request: only that shows whether there is such a file.
 final class FileThere: ObjectContent {
   typealias Load = @Sendable (Range<Int64>) throws(Errno) -> LoadedObject?
+  typealias Stat = @Sendable () throws(Errno) -> ObjectFacts?
 
-  private let byteCount: Int64
   private let load: Load
+  private let stat: Stat
 
-  init(_ byteCount: Int64, load: @escaping Load) { (self.byteCount, self.load) = (byteCount, load) }
+  init(load: @escaping Load, stat: @escaping Stat) { (self.load, self.stat) = (load, stat) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
-    let wanted = offset..<max(offset, min(byteCount, offset + Int64(buffer.count)))
+    let wanted = offset..<offset + Int64(buffer.count)
     if wanted.isEmpty { return 0 }
     guard let bytes = try load(wanted)?.bytes.prefix(buffer.count) else { throw .io }
     unsafe buffer.copyBytes(from: bytes)
     return bytes.count
   }
 
-  func size() throws(Errno) -> Int64 { byteCount }
+  func size() throws(Errno) -> Int64 {
+    guard let facts = try stat() else { throw .noEntry }
+    return facts.size
+  }
 }

@@ -25,6 +25,7 @@ package final class ObjectDirectory: StorageDirectory {
   private let readOnce = Mutex<Set<String>>([], rank: .leaf)
   private let smallReads = Mutex(SmallReads(), rank: .leaf)
   private let ahead = BackgroundLanes(6)
+  private let first = FirstLook()
   private let listing = Mutex<Listing?>(nil, rank: .leaf)
   /// The listing before. Parts of what has changed since are not in the cache any more.
   private let former = Mutex<Listing?>(nil, rank: .leaf)
@@ -89,23 +90,84 @@ package final class ObjectDirectory: StorageDirectory {
 
   package func expect(_ path: String, byteCount: Int64) { record(path, byteCount) }
 
-  package func openThere(_ path: String) throws(Errno) -> any StorageFile {
-    guard let facts = try errno({ () throws(ObjectError) in try store.stat(path) }) else {
-      throw .noEntry
-    }
-    return FileThere(facts.size) { [self] range throws(Errno) in
-      try errno { () throws(ObjectError) in try store.load(path, range, unless: nil) }
-    }
+  package func openThere(_ path: String) -> any StorageFile {
+    FileThere(
+      load: { [self] range throws(Errno) in
+        try errno { () throws(ObjectError) in try store.load(path, range, unless: nil) }
+      },
+      stat: { [self] () throws(Errno) in
+        try errno { () throws(ObjectError) in try store.stat(path) }
+      })
   }
 
   /// Loads the beginning of a file that is probably not longer, which spares a request. Returns the size.
   private func loadSmall(_ path: String) throws(ObjectError) -> Int64 {
-    let start = 0..<ObjectDirectory.blockSize
-    guard let loaded = try store.load(path, start, unless: nil) else { throw .failed("no content") }
-    cache.replace(BlockCache.Key(name: path, number: 0), loaded.bytes)
-    if loaded.bytes.count < start.count { return Int64(loaded.bytes.count) }
+    let bytes: [UInt8]
+    if let known = first.take(path) {
+      bytes = try known.get()
+    } else {
+      bytes = try loadBeginning(path)
+    }
+    cache.replace(BlockCache.Key(name: path, number: 0), bytes)
+    if bytes.count < ObjectDirectory.blockSize { return Int64(bytes.count) }
     guard let facts = try store.stat(path) else { throw .absent }
     return facts.size
+  }
+
+  private func loadBeginning(_ path: String) throws(ObjectError) -> [UInt8] {
+    try load(path, 0..<ObjectDirectory.blockSize)
+  }
+
+  // MARK: The first look
+
+  /// What is at the place of a store.
+  package enum Place: Sendable {
+    /// A store, or nothing of which it is known what it is.
+    case usual
+    /// A copy that is not complete. `hasConfiguration`: it was a store before, or is one but for the mark.
+    case unfinished(hasConfiguration: Bool)
+  }
+
+  /// Makes the requests with which every use of a store begins, all at once: the listing of a small store,
+  /// and its small files. Each counts once, and only for some seconds. Throws the error of the listing.
+  package func look(loadsKeys: Bool) throws(ObjectError) -> Place {
+    let page = Mutex<Result<ObjectPage, ObjectError>>(.failure(.stopped), rank: .leaf)
+    let names = StoreNames.configurations + (loadsKeys ? [StoreNames.keys] : [])
+    inLanes(names.count + 1, [""] + names) { [self] name in
+      if name.isEmpty {
+        let found = firstPage()
+        page.withLock { $0 = found }
+      } else {
+        first.give(name, beginning(of: name))
+      }
+    }
+    let found = try page.withLock({ $0 }).get()
+    if found.next == nil { first.give(found) }
+    return try place(found)
+  }
+
+  /// The names that show an unfinished copy come first in a listing. A server may still reply with an empty
+  /// part.
+  private func place(_ page: ObjectPage) throws(ObjectError) -> Place {
+    let names = page.objects.map(\.name)
+    let showsAll = page.next == nil || names.last.map { $0 > StoreNames.unfinished } ?? false
+    let isUnfinished =
+      showsAll
+      ? names.contains { $0.hasPrefix(StoreNames.unfinished) } : try store.holdsUnfinishedCopy()
+    if !isUnfinished { return .usual }
+    return .unfinished(hasConfiguration: names.contains(StoreNames.configurations[0]))
+  }
+
+  private func firstPage() -> Result<ObjectPage, ObjectError> {
+    do throws(ObjectError) { return .success(try store.list("", part: nil)) } catch {
+      return .failure(error)
+    }
+  }
+
+  private func beginning(of path: String) -> Result<[UInt8], ObjectError> {
+    do throws(ObjectError) { return .success(try loadBeginning(path)) } catch {
+      return .failure(error)
+    }
   }
 
   package func list(_ path: String) throws(Errno) -> [String] {
@@ -135,7 +197,12 @@ package final class ObjectDirectory: StorageDirectory {
     if let known = listing.withLock({ $0 }) { return known }
     let before = former.withLock { $0 }
     if before != nil { try requireFinished() }
-    let found = try listAnew()
+    let found: Listing
+    if before == nil, let page = first.takePage() {
+      found = Listing(page)
+    } else {
+      found = try listAnew()
+    }
     if let before {
       for path in found.changed(since: before) { forget(path) }
       readOnce.withLock { $0 = $0.filter(found.has) }
@@ -175,9 +242,9 @@ package final class ObjectDirectory: StorageDirectory {
   fileprivate func read(
     _ path: String, _ size: Int64, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(Errno) -> Int {
-    if buffer.count > ObjectDirectory.longRead
-      || offset == 0 && buffer.count <= ObjectDirectory.cell
-    {
+    let isCell =
+      offset == 0 && buffer.count <= ObjectDirectory.cell && path.hasPrefix(StoreNames.segments)
+    if buffer.count > ObjectDirectory.longRead || isCell {
       return try unsafe readAtOnce(path, size, into: buffer, at: offset)
     }
     var done = 0
@@ -288,6 +355,11 @@ package final class ObjectDirectory: StorageDirectory {
 }
 
 extension ObjectDirectory.Listing {
+  /// Of a page that has all objects of the store.
+  fileprivate init(_ page: ObjectPage) {
+    for object in page.objects where object.name.hasPrefix(StoreNames.segments) { add(object) }
+  }
+
   fileprivate mutating func add(_ object: ListedObject) {
     let parts = object.name.split(separator: "/").map(String.init)
     if parts.count != 3 { return }

@@ -74,7 +74,8 @@ package final class S3Store: ObjectStore {
     try save(name, bytes, condition, digest: SHA256.hash(bytes))
   }
 
-  private func save(
+  /// `digest` is what the request states of the content.
+  func save(
     _ name: String, _ bytes: [UInt8], _ condition: SaveCondition, digest: [UInt8]
   ) throws(ObjectError) -> ObjectVersion {
     let key = address.key(of: name)
@@ -105,8 +106,7 @@ package final class S3Store: ObjectStore {
   }
 
   /// The version of an object with just this content; nil if there is none.
-  private func version(ofEqual bytes: [UInt8], _ name: String) throws(ObjectError) -> ObjectVersion?
-  {
+  func version(ofEqual bytes: [UInt8], _ name: String) throws(ObjectError) -> ObjectVersion? {
     do throws(ObjectError) {
       let found = try load(name, nil, unless: nil)
       return found?.bytes == bytes ? found?.version : nil
@@ -176,76 +176,6 @@ package final class S3Store: ObjectStore {
 
   /// A server that has replied to a save has the object for good.
   package func settle() {}
-
-  // MARK: A trial
-
-  private static let probe = "albumfs.probe-"
-
-  package func probe() throws(ObjectError) -> ObjectStoreProperties {
-    let mark = String(UInt64.random(in: .min ... .max), radix: 16)
-    let name = "\(S3Store.probe)\(mark)"
-    do throws(ObjectError) {
-      let properties = try probe(name)
-      try remove(name)
-      return properties
-    } catch {
-      try? remove(name)
-      throw error
-    }
-  }
-
-  private func probe(_ name: String) throws(ObjectError) -> ObjectStoreProperties {
-    let winners = try race(name)
-    let content: [UInt8] = Array("\(winners)".utf8)
-    let version = try save(name, content, .any)
-    let replaces = try succeeds { () throws(ObjectError) in
-      try save(name, content + [1], .same(version))
-    }
-    let ignores = try succeeds { () throws(ObjectError) in try save(name, content, .same(version)) }
-    let isListed = try hasObjects(name)
-    // A digest of something else.
-    let trusts = try succeeds { () throws(ObjectError) in
-      try save(name, content, .any, digest: SHA256.hash(content + [2]))
-    }
-    try remove(name)
-    let isGone = try !hasObjects(name)
-    return ObjectStoreProperties(
-      createsIfAbsent: winners == 1, replacesIfSame: replaces && !ignores,
-      listsAtOnce: isListed && isGone, checksContent: !trusts)
-  }
-
-  /// Lets four save at once. Returns how many succeed.
-  private func race(_ name: String) throws(ObjectError) -> Int {
-    let outcomes = Mutex([Result<Bool, ObjectError>](), rank: .leaf)
-    inLanes(4, [1, 2, 3, 4] as [UInt8]) { number in
-      let outcome: Result<Bool, ObjectError>
-      do throws(ObjectError) {
-        outcome = .success(
-          try self.succeeds { () throws(ObjectError) in
-            try self.save(name, [number], .absent)
-          })
-      } catch {
-        outcome = .failure(error)
-      }
-      outcomes.withLock { $0.append(outcome) }
-    }
-    var winners = 0
-    for outcome in outcomes.withLock({ $0 }) where try outcome.get() { winners += 1 }
-    return winners
-  }
-
-  /// False if the store refuses because of the condition or the digest.
-  private func succeeds(_ body: () throws(ObjectError) -> ObjectVersion) throws(ObjectError) -> Bool
-  {
-    do throws(ObjectError) { _ = try body() } catch {
-      switch error {
-      case .exists, .changed, .absent, .damaged: return false
-      case .refused(.other): return false
-      default: throw error
-      }
-    }
-    return true
-  }
 
   // MARK: Attempts
 

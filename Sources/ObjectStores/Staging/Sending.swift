@@ -25,25 +25,32 @@ extension StagedDirectory: StorageRelay {
 
   // MARK: The session
 
-  package func begin(_ name: String) throws(Errno) {
+  package func begin(_ name: String) throws(StagingFault) {
     state.withLock { $0.space = name }
     for folder in [StagedDirectory.root, StagedDirectory.removals, StagedDirectory.announcements] {
-      try makeFolders(of: "\(name)/\(folder)/")
+      let place = "\(name)/\(folder)"
+      try naming(place) { () throws(Errno) in try makeFolders(of: "\(place)/") }
     }
-    try staging.syncDirectory(name)
-    try staging.syncDirectory("")
-    let isOvertaken = try staging.list(name).contains(StagedDirectory.overtaken)
+    try naming(name) { () throws(Errno) in
+      try staging.syncDirectory(name)
+      try staging.syncDirectory("")
+    }
+    let isOvertaken = try listed(name).contains(StagedDirectory.overtaken)
     state.withLock { $0.isOvertaken = isOvertaken }
-    for path in try stagedPaths(name) { try adopt(path, "\(name)/\(path)") }
-    for file in try staging.list("\(name)/\(StagedDirectory.removals)").sorted() {
+    for path in try stagedPaths(name) {
+      let place = "\(name)/\(path)"
+      try naming(place) { () throws(Errno) in try adopt(path, place) }
+    }
+    for file in try listed("\(name)/\(StagedDirectory.removals)") {
       let path = StagedDirectory.path(ofSegment: file)
       state.withLock { $0.removed.append(path) }
       // A power cut brought the file back.
       if state.withLock({ $0.entries.removeValue(forKey: path) }) != nil {
-        try staging.remove("\(name)/\(path)")
+        let place = "\(name)/\(path)"
+        try naming(place) { () throws(Errno) in try staging.remove(place) }
       }
     }
-    for file in try staging.list("\(name)/\(StagedDirectory.announcements)").sorted() {
+    for file in try listed("\(name)/\(StagedDirectory.announcements)") {
       guard let segment = file.split(separator: "-").last else { continue }
       let path = StagedDirectory.path(ofSegment: String(segment))
       state.withLock { state in
@@ -54,13 +61,27 @@ extension StagedDirectory: StorageRelay {
 
   private static func path(ofSegment name: String) -> String { "\(root)/\(name.prefix(2))/\(name)" }
 
-  private func stagedPaths(_ space: String) throws(Errno) -> [String] {
+  private func stagedPaths(_ space: String) throws(StagingFault) -> [String] {
     var paths: [String] = []
-    for folder in try staging.list("\(space)/\(StagedDirectory.root)").sorted() {
+    for folder in try listed("\(space)/\(StagedDirectory.root)") {
       let path = "\(StagedDirectory.root)/\(folder)"
-      paths += try staging.list("\(space)/\(path)").sorted().map { "\(path)/\($0)" }
+      paths += try listed("\(space)/\(path)").map { "\(path)/\($0)" }
     }
     return paths
+  }
+
+  /// The names in a folder of the staging, in their order.
+  private func listed(_ folder: String) throws(StagingFault) -> [String] {
+    try naming(folder) { () throws(Errno) in try staging.list(folder).sorted() }
+  }
+
+  /// Names the path in the staging that a call is about.
+  private func naming<Result>(
+    _ path: String, _ body: () throws(Errno) -> Result
+  ) throws(StagingFault) -> Result {
+    do throws(Errno) { return try body() } catch {
+      throw StagingFault(path: "\(stagingPath)/\(path)", error: error)
+    }
   }
 
   /// Takes over a file of a killed session. One that is empty was never written.
@@ -269,12 +290,14 @@ extension StagedDirectory: StorageRelay {
     far.record(path, Int64(bytes.count))
   }
 
-  package func openThere(_ path: String) throws(Errno) -> any StorageFile {
-    let facts = try telling { () throws(ObjectError) in try store.stat(path) }
-    guard let facts else { throw .noEntry }
-    return FileThere(facts.size) { [self] range throws(Errno) in
-      try telling { () throws(ObjectError) in try store.load(path, range, unless: nil) }
-    }
+  package func openThere(_ path: String) -> any StorageFile {
+    FileThere(
+      load: { [self] range throws(Errno) in
+        try telling { () throws(ObjectError) in try store.load(path, range, unless: nil) }
+      },
+      stat: { [self] () throws(Errno) in
+        try telling { () throws(ObjectError) in try store.stat(path) }
+      })
   }
 
   package func forgetListing() { far.forgetListing() }

@@ -54,7 +54,10 @@ package final class StagedDirectory: StorageDirectory {
 
   let store: any ObjectStore
   let staging: any StorageDirectory
-  let far: ObjectDirectory
+  /// Where that is on this machine, for messages.
+  let stagingPath: String
+  /// What is read from the store.
+  package let far: ObjectDirectory
   let state = Mutex(State(), rank: .outage)
   /// The bytes that the staging may have.
   let limit: Int64
@@ -77,7 +80,8 @@ package final class StagedDirectory: StorageDirectory {
   /// `staging` is a directory of this machine for this store alone. `tell` receives an outage when it begins,
   /// and nil when it ends. `words` describes an error for a person.
   package init(
-    _ store: any ObjectStore, staging: any StorageDirectory, limit: Int64,
+    _ store: any ObjectStore, staging: any StorageDirectory, at stagingPath: String = "",
+    limit: Int64,
     tell: @escaping @Sendable (Outage?) -> Void = { _ in },
     words: @escaping @Sendable (ObjectError) -> String = { "\($0)" },
     hindrance: @escaping @Sendable () -> ObjectError.Hindrance? = { nil }
@@ -86,6 +90,7 @@ package final class StagedDirectory: StorageDirectory {
     self.hindrance = hindrance
     self.store = store
     self.staging = staging
+    self.stagingPath = stagingPath
     self.limit = limit
     far = ObjectDirectory(store)
     waiting = Outages(tell)

@@ -1,4 +1,5 @@
 import AlbumSecrets
+import AlbumStore
 import ArgumentParser
 import ControlProtocol
 import Daemon
@@ -188,10 +189,10 @@ struct Mount: RecoveryKeyCommand {
   func mount(_ plan: MountPlan, coversFiles: Bool = false) throws {
     if plan.isStoreToBeMade {
       let typed = try makeStore(plan.store)
-      try start(try launchOptions(plan, coversFiles), plan, typed)
+      try start(try launchOptions(plan, coversFiles).0, plan, typed)
     } else {
-      let launch = try launchOptions(plan, coversFiles)
-      let typed = try secret.ask(password, for: try StoreCommands.open(plan.store))
+      let (launch, opened) = try launchOptions(plan, coversFiles)
+      let typed = try secret.ask(password, for: opened)
       do throws(Failure) { try start(launch, plan, typed) } catch {
         // The settings of the user may name the security key.
         throw secret.recoveryKey ? error : password.explained(error)
@@ -202,7 +203,7 @@ struct Mount: RecoveryKeyCommand {
   /// Mounts a store in the background with a password that was read already.
   func mount(store: String, at point: String, _ typed: borrowing SecretBytes) throws(Failure) {
     let plan = MountPlan(exactly: store, point)
-    let launch = try launchOptions(plan, false)
+    let (launch, _) = try launchOptions(plan, false)
     let bare = try BareDirectory(point, isConfigured: false)
     do throws(Failure) { try startDaemon(launch, typed) } catch {
       bare.isLeft()
@@ -224,11 +225,11 @@ struct Mount: RecoveryKeyCommand {
     return typed
   }
 
-  /// Checks everything that can be checked without the password.
+  /// Checks everything that can be checked without the password. Returns the store as well, which it opens.
   private func launchOptions(_ plan: MountPlan, _ coversFiles: Bool) throws(Failure)
-    -> LaunchOptions
+    -> (LaunchOptions, Store)
   {
-    try MountChecks.openStore(of: plan)
+    let opened = try MountChecks.openStore(of: plan)
     try MountChecks.prepareMountPoint(plan.mountPoint, store: plan.store)
     var launch = LaunchOptions(
       store: plan.store, mountPoint: plan.mountPoint, readOnly: readOnly, allowOther: allowOther,
@@ -255,7 +256,7 @@ struct Mount: RecoveryKeyCommand {
     let bare = try BareDirectory(plan.mountPoint, isConfigured: plan.isConfigured)
     defer { bare.isLeft() }
     try launch.check()
-    return launch
+    return (launch, opened)
   }
 
   private func start(_ launch: LaunchOptions, _ plan: MountPlan, _ typed: consuming SecretBytes)

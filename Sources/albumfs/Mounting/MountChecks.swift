@@ -26,8 +26,8 @@ enum MountChecks {
   }
 
   /// Opens the store. Recognises a store and a mount point in the wrong order.
-  static func openStore(of plan: MountPlan) throws(Failure) {
-    do throws(Failure) { _ = try StoreCommands.open(plan.store) } catch {
+  static func openStore(of plan: MountPlan) throws(Failure) -> Store {
+    do throws(Failure) { return try StoreCommands.open(plan.store) } catch {
       let isSwapped =
         error.kind == .storeMissing
         && PathCalls.exists(plan.mountPoint + "/" + StorePath.configuration)

@@ -29,7 +29,8 @@ extension Failure {
       case .unfinishedSource:
         Failure(
           .storeMissing,
-          "\(source) is a copy that is not complete: the copy into it was interrupted. Run that first."
+          "\(source) is a copy that is not complete: the copy into it was interrupted. Run that first. If none was, "
+            + "somebody has brought \(source)/\(StoreTransfer.mark) back: remove this one file."
         )
       case .occupied:
         Failure(.notEmpty, "\(target) is not empty and holds no copy of this store.")

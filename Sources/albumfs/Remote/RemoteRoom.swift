@@ -34,6 +34,9 @@ struct RemoteRoom {
       return try StorePlace.requireApart(place, in: bucket)
     }
     if names.contains(StorePath.configuration) {
+      if names.contains(StoreTransfer.mark) {
+        throw RemoteStores.unfinished(target.place, hasConfiguration: true)
+      }
       throw Failure(.notEmpty, "\(target.place) is a store already.")
     }
     let inner = names.lazy.compactMap { place.inner(withConfiguration: $0) }.first

@@ -10,22 +10,30 @@ import Posix
 enum RemoteStores {
   /// Opens a store for reading, or one in a directory. `path` is absolute, or an address of a bucket. The
   /// server and the credentials of that come from the environment and from `~/.aws`.
-  static func open(_ path: String) throws(Failure) -> Store {
+  /// `isForMount`: the space is unlocked at once.
+  static func open(_ path: String, isForMount: Bool = false) throws(Failure) -> Store {
     guard isRemote(path) else {
-      if PathCalls.exists("\(path)/\(StoreTransfer.mark)") { throw unfinished(path) }
+      if PathCalls.exists("\(path)/\(StoreTransfer.mark)") {
+        let hasConfiguration = PathCalls.exists("\(path)/\(StorePath.configuration)")
+        throw unfinished(path, hasConfiguration: hasConfiguration)
+      }
       return try StoreOpening.open(path)
     }
     let remote = try usualOptions().store(try place(path)) { false }
-    return try open(remote, ObjectDirectory(remote))
+    let directory = ObjectDirectory(remote)
+    return try open(remote, directory, directory, isForMount)
   }
 
   /// Opens the store of a mount.
   static func openForMount(
     _ launch: LaunchOptions, _ tell: @escaping @Sendable (Outage?) -> Void
-  ) throws(Failure) -> Store {
+  ) throws(Failure) -> OpenedStore {
     try requireRemote(launch)
-    guard isRemote(launch.store), try !launch.changesNothing else { return try open(launch.store) }
-    return try openToWrite(launch.store, launch.staging, launch.stagingBytes, tell)
+    guard isRemote(launch.store), try !launch.changesNothing else {
+      return OpenedStore(try open(launch.store, isForMount: true))
+    }
+    let (store, trial) = try openToWrite(launch.store, launch.staging, launch.stagingBytes, tell)
+    return OpenedStore(store) { trial.failure }
   }
 
   /// Opens a store for a repair. `staging` is a directory as it was typed.
@@ -33,7 +41,9 @@ enum RemoteStores {
     let path = MountPath.resolve(path)
     if isRemote(path) {
       let staging = try staging.map(StagingPlace.resolve)
-      return try openToWrite(path, staging, nil) { _ in }
+      let (store, trial) = try openToWrite(path, staging, nil) { _ in }
+      if let failure = trial.failure { throw failure }
+      return store
     }
     if staging == nil { return try open(path) }
     throw Failure(.usage, "--staging is for stores in an object storage (s3://bucket/prefix).")
@@ -59,10 +69,11 @@ enum RemoteStores {
   /// Eight connections send at most, so that reading has some.
   private static let connections = 16
 
+  /// Nothing may be written to the store before the trial of its server has succeeded.
   private static func openToWrite(
     _ path: String, _ staging: String?, _ limit: Int64?,
     _ tell: @escaping @Sendable (Outage?) -> Void
-  ) throws(Failure) -> Store {
+  ) throws(Failure) -> (Store, ConditionTrial) {
     let place = try place(path)
     let hindrance = Mutex<ObjectError.Hindrance?>(nil, rank: .leaf)
     let (remote, endpoint) = try server(of: place, { false }) { reason in
@@ -71,9 +82,10 @@ enum RemoteStores {
     let waiting = try StagingPlace.make(staging, place, endpoint)
     let limit = limit ?? StagingPlace.usualBytes
     let directory = StagedDirectory(
-      remote, staging: waiting, limit: limit, tell: tell, words: { $0.phrase },
+      remote, staging: waiting.directory, at: waiting.path, limit: limit, tell: tell,
+      words: { $0.phrase },
       hindrance: { hindrance.withLock { $0 } })
-    let store = try open(remote, directory)
+    let store = try open(remote, directory, directory.far)
     let least = StagingPlace.leastSegments * Int64(store.configuration.segmentSize)
     if limit < least {
       throw Failure(
@@ -81,14 +93,15 @@ enum RemoteStores {
         "The files of this store are large, so --staging-size must be \(SizeArgument.text(least)) or more."
       )
     }
-    try requireConditions(remote)
-    return store
+    return (store, ConditionTrial(of: remote))
   }
 
+  /// `far` is what is read of the directory from the server.
   private static func open(
-    _ remote: S3Store, _ directory: any StorageDirectory
+    _ remote: S3Store, _ directory: any StorageDirectory, _ far: ObjectDirectory,
+    _ isForMount: Bool = true
   ) throws(Failure) -> Store {
-    try look(at: remote)
+    try look(at: remote, far, isForMount)
     do throws(StoreError) { return try Store.open(directory) } catch {
       throw Failure(error, of: remote.place)
     }
@@ -112,39 +125,27 @@ enum RemoteStores {
   }
 
   /// Names what is wrong with the server or the bucket, and refuses a copy that is not complete.
-  private static func look(at store: S3Store) throws(Failure) {
-    let isUnfinished: Bool
-    do throws(ObjectError) { isUnfinished = try store.holdsUnfinishedCopy() } catch {
+  private static func look(
+    at store: S3Store, _ far: ObjectDirectory, _ loadsKeys: Bool
+  ) throws(Failure) {
+    let found: ObjectDirectory.Place
+    do throws(ObjectError) { found = try far.look(loadsKeys: loadsKeys) } catch {
       throw Failure(error, "", of: store.place)
     }
-    if isUnfinished { throw unfinished(store.place) }
-  }
-
-  /// Refuses a server on which two machines could write at once, or an old content could replace a new one.
-  private static func requireConditions(_ store: S3Store) throws(Failure) {
-    let properties: ObjectStoreProperties
-    do throws(ObjectError) { properties = try store.probe() } catch {
-      throw Failure(error, "", of: store.place)
+    if case .unfinished(let hasConfiguration) = found {
+      throw unfinished(store.place, hasConfiguration: hasConfiguration)
     }
-    let lacks = [
-      properties.createsIfAbsent
-        ? nil : "it saves a file that is to be new over another (If-None-Match)",
-      properties.replacesIfSame
-        ? nil : "it saves a file over one that has changed meanwhile (If-Match)",
-      properties.listsAtOnce ? nil : "it lists what was saved and removed only later",
-    ].compactMap { $0 }
-    if lacks.isEmpty { return }
-    throw Failure(
-      .unsupported,
-      "\(store.place): on this server nothing keeps two machines from writing at once: "
-        + "\(lacks.joined(separator: "; ")). A store there can be read, and changed with albumfs copy --update.",
-      remedy: .mountReadOnly)
   }
 
-  private static func unfinished(_ place: String) -> Failure {
-    Failure(
-      .storeMissing,
+  /// `hasConfiguration`: it is also a store but for the mark.
+  static func unfinished(_ place: String, hasConfiguration: Bool) -> Failure {
+    let again =
       "\(place) is a copy that is not complete: albumfs copy, or init, still runs, or was interrupted and has to "
-        + "be run again.")
+      + "be run again."
+    if !hasConfiguration { return Failure(.storeMissing, again) }
+    return Failure(
+      .storeMissing,
+      "\(again) If no copy was interrupted there, somebody has brought \(place)/\(StoreTransfer.mark) back: remove "
+        + "this one file, and run albumfs check.")
   }
 }

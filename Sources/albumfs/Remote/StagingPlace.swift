@@ -52,9 +52,9 @@ enum StagingPlace {
   /// Opens the directory of a store; creates it if it is missing. `typed` is an absolute path.
   static func make(
     _ typed: String?, _ place: S3Place, _ endpoint: S3Endpoint
-  ) throws(Failure) -> PosixDirectory {
+  ) throws(Failure) -> (directory: PosixDirectory, path: String) {
     let path = try path(typed, place, endpoint)
-    do throws(Errno) { return try PosixDirectory(path: path) } catch {
+    do throws(Errno) { return (try PosixDirectory(path: path), path) } catch {
       throw unusable(path, error)
     }
   }
