@@ -197,8 +197,12 @@ def play(ceph: Ceph, one: Machine, two: Machine) -> None:
     require(len(others) == 3, "the second machine stores")
     stored |= others
     one.client.send_signal(signal.SIGCONT)
-    late = one.store("late", 3)
-    require(not late, f"a machine that lost its locks stores nothing more, and said so of {sorted(late)}")
+    # The servers take nothing from its client any more, so that whoever writes waits until somebody ends it.
+    writer = copying(one, "late", 3)
+    eventually(lambda: "outage" in one.status)
+    os.kill(int(str(one.status["pid"])), signal.SIGKILL)
+    late = writer.communicate()[0].split()
+    require(not late, f"a machine that lost its locks stores nothing more, and said so of {late}")
     one.do("umount", "-q", str(one.space))
     two.expect(stored)
     two.umount()
