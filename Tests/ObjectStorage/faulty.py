@@ -32,6 +32,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Waiting"))
+from waiting import be_slow
+
 UPSTREAM = sys.argv[1]
 FAULTS = itertools.cycle(["503", "lost", "reset", "cut"]) if "--every-third" in sys.argv else None
 IGNORES_CONDITIONS = "--ignores-conditions" in sys.argv
@@ -69,7 +72,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with open(sys.argv[2] + ".requests", "a") as requests:
             requests.write(f"{time.monotonic():.3f} {self.command} {self.path} {self.headers.get('Range', '')}\n")
         if LATE:
-            time.sleep(LATE)
+            be_slow(LATE)
         if fault == "reset":
             self.close_connection = True
             return
