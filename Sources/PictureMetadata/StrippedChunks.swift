@@ -1,15 +1,12 @@
 import AlbumModel
 internal import Inflating
 
-/// Strips a PNG: the chunks stay that pixels, colours, size and animation depend on, where they have no more
-/// bytes than they may.
+/// Strips a PNG: the chunks stay that pixels, colours, size and animation depend on. Each but the packed
+/// pixels is written anew.
 enum StrippedPNG {
-  /// The chunks, with the greatest length of each.
-  private static let kept: [String: Int64] = [
-    "IHDR": 13, "PLTE": 768, "IDAT": .max, "tRNS": 256, "cHRM": 32, "gAMA": 4, "sBIT": 4, "sRGB": 1,
-    "cICP": 4, "mDCV": 24, "mDCv": 24, "cLLI": 8, "cLLi": 8, "bKGD": 6, "pHYs": 9, "acTL": 8,
-    "fcTL": 26,
-    "fdAT": .max,
+  /// The chunks that stay once, in front of the pixels, with their lengths.
+  private static let fixed: [String: Int] = [
+    "cHRM": 32, "gAMA": 4, "sRGB": 1, "cICP": 4, "mDCV": 24, "mDCv": 24, "cLLI": 8, "cLLi": 8,
   ]
 
   static func plan(
@@ -18,29 +15,106 @@ enum StrippedPNG {
     var result = StrippedPicture()
     try result.keep(0..<8)
     var offset: Int64 = 8
-    var hasPixels = false
+    var picture = Structure()
     while true {
-      let end = offset + 12 + (try file.number(4, at: offset))
+      let content = offset + 8..<offset + 8 + (try file.number(4, at: offset))
+      let end = content.upperBound + 4
       let type = String(decoding: try file.bytes(4, at: offset + 4), as: UTF8.self)
       if end > file.size || (type == "IHDR") != (offset == 8) { throw .damaged }
-      if type == "IEND" {
-        if !hasPixels || end != offset + 12 { throw .damaged }
-        try result.keep(offset..<end)
+      switch type {
+      case "IEND":
+        if !picture.hasPixels || !content.isEmpty { throw .damaged }
+        try result.insert(chunk("IEND", []))
         return result
-      }
-      if let limit = kept[type] {
-        if end - offset - 12 <= limit { try result.keep(offset..<end) }
-        if type == "IDAT" { hasPixels = true }
-      } else if type == "iCCP" {
-        try result.insert(profile(&file, offset + 8..<end - 4))
-      } else if type.utf8.first.map({ $0 & 0x20 == 0 }) ?? true {
-        // A decoder must know it, so it cannot go.
-        throw .damaged
-      }
-      if type == "IHDR", orientation > 1 {
-        try result.insert(chunk("eXIf", StrippedPicture.exif(orientation: orientation)))
+      case "IDAT":
+        picture.hasPixels = true
+        try result.keep(offset..<end)
+      case "fdAT":
+        if picture.isInFrame { try result.keep(offset..<end) }
+      case "iCCP":
+        if !picture.hasPixels, picture.seen.insert(type).inserted {
+          try result.insert(profile(&file, content))
+        }
+      default:
+        let length = Int(min(content.upperBound - content.lowerBound, 800))
+        let bytes = try file.bytes(length, at: content.lowerBound)
+        if let kept = try picture.take(type, bytes) {
+          try result.insert(chunk(type, kept))
+        } else if type.utf8.first.map({ $0 & 0x20 == 0 }) ?? true, type != "PLTE" {
+          // A decoder must know it, so it cannot go.
+          throw .damaged
+        }
+        if type == "IHDR", orientation > 1 {
+          try result.insert(chunk("eXIf", StrippedPicture.exif(orientation: orientation)))
+        }
       }
       offset = end
+    }
+  }
+
+  /// What the chunks that were read say of those that follow.
+  private struct Structure {
+    var hasPixels = false
+    /// True where a chunk of a frame's pixels may come.
+    private(set) var isInFrame = false
+    var seen: Set<String> = []
+    private var (depth, colour): (UInt8, UInt8) = (0, 0)
+    private var paletteCount = 0
+    private var framesLeft: Int64 = 0
+
+    /// Returns what stays of the content of a chunk, of which `bytes` are the first 800; nil if none of it.
+    mutating func take(
+      _ type: String, _ bytes: [UInt8]
+    ) throws(StrippedPicture.Fault) -> [UInt8]? {
+      if type == "fcTL" { return frame(bytes) }
+      if hasPixels || seen.contains(type) { return nil }
+      let kept = try fields(of: type, bytes)
+      if kept != nil { seen.insert(type) }
+      return kept
+    }
+
+    private mutating func fields(
+      of type: String, _ bytes: [UInt8]
+    ) throws(StrippedPicture.Fault) -> [UInt8]? {
+      switch type {
+      case "IHDR":
+        if bytes.count != 13 { throw .damaged }
+        (depth, colour) = (bytes[8], bytes[9])
+        return bytes
+      case "PLTE":
+        // For the other kinds of pixels, a palette is a proposal.
+        guard colour == 3, depth <= 8, bytes.count <= 3 << Int(depth) else { return nil }
+        paletteCount = bytes.count / 3
+        return Array(bytes[..<(3 * paletteCount)])
+      case "tRNS": return hasTransparency(bytes.count) ? bytes : nil
+      case "pHYs":
+        // More than 16,777 pixels in a millimetre are no density.
+        let isDensity = bytes.count == 9 && bytes[0] == 0 && bytes[4] == 0 && bytes[8] < 2
+        return isDensity ? bytes : nil
+      case "acTL":
+        if bytes.count != 8 { return nil }
+        framesLeft = bytes[..<4].reduce(0) { $0 << 8 | Int64($1) }
+        return bytes
+      default: return StrippedPNG.fixed[type] == bytes.count ? bytes : nil
+      }
+    }
+
+    private func hasTransparency(_ count: Int) -> Bool {
+      switch colour {
+      case 0: count == 2
+      case 2: count == 6
+      case 3: 1...max(1, paletteCount) ~= count
+      default: false
+      }
+    }
+
+    /// The head of a frame, if the animation has as many.
+    private mutating func frame(_ bytes: [UInt8]) -> [UInt8]? {
+      isInFrame = false
+      guard bytes.count == 26, framesLeft > 0 else { return nil }
+      framesLeft -= 1
+      isInFrame = hasPixels
+      return bytes
     }
   }
 
@@ -69,12 +143,13 @@ enum StrippedPNG {
   }
 }
 
-/// Strips a WebP: the chunks of the picture, its animation and its colour profile stay.
+/// Strips a WebP: the chunks of the picture, its animation and its colour profile stay. Each but the packed
+/// pixels is written anew.
 enum StrippedWebP {
-  private static let kept: Set<String> = ["VP8X", "ICCP", "ANIM", "ANMF", "ALPH", "VP8 ", "VP8L"]
-  private static let keptInFrame: Set<String> = ["ALPH", "VP8 ", "VP8L"]
   // Bits of VP8X.
-  private static let (exifBit, xmpBit): (UInt8, UInt8) = (0x08, 0x04)
+  private static let (animationBit, exifBit): (UInt8, UInt8) = (0x02, 0x08)
+  /// Animation, transparency, colour profile.
+  private static let keptBits: UInt8 = 0x32
 
   static func plan(
     _ file: inout FileWindow, _ orientation: Int
@@ -83,12 +158,10 @@ enum StrippedWebP {
     // Some programs leave out the byte that fills up the last chunk.
     if end < 12 || end > file.size + 1 { throw .damaged }
     let part = 12..<min(end, file.size)
-    let (found, isExtended) = try chunks(&file, part, kept, orientation)
-    var chunks = found
+    var (chunks, isExtended) = try chunks(&file, part, orientation)
     if chunks.size == 0 { throw .damaged }
     if isExtended, orientation > 1 {
-      let exif = StrippedPicture.exif(orientation: orientation)
-      try chunks.insert(Array("EXIF".utf8) + little(Int64(exif.count)) + exif)
+      try chunks.insert(chunk("EXIF", StrippedPicture.exif(orientation: orientation)))
     }
     var result = StrippedPicture()
     try result.keep(0..<4)
@@ -98,48 +171,118 @@ enum StrippedWebP {
     return result
   }
 
-  /// The chunks of a stretch that stay; and whether VP8X is one of them, without which there is no EXIF.
+  /// A chunk of the file.
+  private struct Chunk {
+    let type: String
+    let content: Range<Int64>
+  }
+
+  private static func chunk(
+    _ file: inout FileWindow, at offset: Int64, before end: Int64
+  ) throws(StrippedPicture.Fault) -> Chunk {
+    let type = String(decoding: try file.bytes(4, at: offset), as: UTF8.self)
+    let content = offset + 8..<offset + 8 + (try length(&file, at: offset + 4))
+    if content.upperBound > end { throw .damaged }
+    return Chunk(type: type, content: content)
+  }
+
+  /// The chunks of the file that stay; and whether VP8X is one of them, without which there are only pixels.
   private static func chunks(
-    _ file: inout FileWindow, _ part: Range<Int64>, _ kept: Set<String>, _ orientation: Int
+    _ file: inout FileWindow, _ part: Range<Int64>, _ orientation: Int
   ) throws(StrippedPicture.Fault) -> (StrippedPicture, isExtended: Bool) {
+    let first = try chunk(&file, at: part.lowerBound, before: part.upperBound)
+    if first.type != "VP8X" { return (try pixels(&file, part), false) }
+    if first.content.count < 10 { throw .damaged }
+    let head = try file.bytes(10, at: first.content.lowerBound)
+    let isAnimated = head[0] & animationBit != 0
+    let flags = head[0] & keptBits | (orientation > 1 ? exifBit : 0)
     var result = StrippedPicture()
-    var offset = part.lowerBound
-    var isExtended = false
-    while offset < part.upperBound {
-      let type = String(decoding: try file.bytes(4, at: offset), as: UTF8.self)
-      let content = offset + 8..<offset + 8 + (try length(&file, at: offset + 4))
-      if content.upperBound > part.upperBound { throw .damaged }
-      let isOdd = content.count % 2 == 1
-      offset = content.upperBound + (isOdd ? 1 : 0)
-      if !kept.contains(type) { continue }
-      switch type {
-      case "VP8X":
-        if content.count < 10 { throw .damaged }
-        let flags = try file.bytes(1, at: content.lowerBound)[0] & ~(exifBit | xmpBit)
-        try result.keep(content.lowerBound - 8..<content.lowerBound)
-        try result.insert([flags | (orientation > 1 ? exifBit : 0)])
-        try result.keep(content.lowerBound + 1..<content.upperBound)
-        isExtended = true
-      case "ANMF":
-        if content.count < 16 { throw .damaged }
-        let start = content.lowerBound + 16
-        let frame = try chunks(&file, start..<content.upperBound, keptInFrame, 1).0
-        try result.keep(content.lowerBound - 8..<content.lowerBound - 4)
-        try result.insert(little(frame.size + 16))
-        try result.keep(content.lowerBound..<start)
-        try result.append(frame)
-        continue
-      case "ICCP":
-        if content.count > ColourProfile.limit { throw .damaged }
-        let profile = try file.bytes(content.count, at: content.lowerBound)
-        try result.keep(content.lowerBound - 8..<content.lowerBound)
-        try result.insert(
-          ColourProfile.stripped(profile) ?? [UInt8](repeating: 0, count: content.count))
-      default: try result.keep(content.lowerBound - 8..<content.upperBound)
-      }
-      if isOdd { try result.insert([0]) }
+    try result.insert(chunk("VP8X", [flags, 0, 0, 0] + head[4...]))
+    if !isAnimated {
+      try addOnce(["ICCP"], &file, part, &result)
+      let pixels = try pixels(&file, part)
+      if pixels.size == 0 { throw .damaged }
+      try result.append(pixels)
+    } else {
+      try addOnce(["ICCP", "ANIM"], &file, part, &result)
+      try addFrames(&file, part, &result)
     }
-    return (result, isExtended)
+    return (result, true)
+  }
+
+  private static func forEach(
+    _ file: inout FileWindow, _ part: Range<Int64>,
+    _ body: (inout FileWindow, Chunk) throws(StrippedPicture.Fault) -> Void
+  ) throws(StrippedPicture.Fault) {
+    var offset = part.lowerBound
+    while offset < part.upperBound {
+      let chunk = try chunk(&file, at: offset, before: part.upperBound)
+      offset = chunk.content.upperBound + Int64(chunk.content.count % 2)
+      try body(&file, chunk)
+    }
+  }
+
+  /// Adds the first colour profile, and the first chunk of what holds for all frames.
+  private static func addOnce(
+    _ types: Set<String>, _ file: inout FileWindow, _ part: Range<Int64>,
+    _ result: inout StrippedPicture
+  ) throws(StrippedPicture.Fault) {
+    var (left, added) = (types, [UInt8]())
+    try forEach(&file, part) { (file, found) throws(StrippedPicture.Fault) in
+      guard left.remove(found.type) != nil else { return }
+      if found.type == "ANIM" {
+        if found.content.count < 6 { throw .damaged }
+        added += chunk("ANIM", try file.bytes(6, at: found.content.lowerBound))
+        return
+      }
+      if found.content.count > ColourProfile.limit { throw .damaged }
+      let profile = try file.bytes(found.content.count, at: found.content.lowerBound)
+      let none = [UInt8](repeating: 0, count: profile.count)
+      added += chunk("ICCP", ColourProfile.stripped(profile) ?? none)
+    }
+    try result.insert(added)
+  }
+
+  /// Adds the frames of an animation: 16 bytes of which the last has two flags, and the pixels.
+  private static func addFrames(
+    _ file: inout FileWindow, _ part: Range<Int64>, _ result: inout StrippedPicture
+  ) throws(StrippedPicture.Fault) {
+    var frames = StrippedPicture()
+    try forEach(&file, part) { (file, found) throws(StrippedPicture.Fault) in
+      guard found.type == "ANMF" else { return }
+      if found.content.count < 16 { throw .damaged }
+      let start = found.content.lowerBound + 16
+      let head = try file.bytes(16, at: found.content.lowerBound)
+      let pixels = try pixels(&file, start..<found.content.upperBound)
+      try frames.insert(
+        Array("ANMF".utf8) + little(pixels.size + 16) + head[..<15] + [head[15] & 3])
+      try frames.append(pixels)
+    }
+    try result.append(frames)
+  }
+
+  /// The first picture of a stretch, with the transparency that one of the kind "VP8 " has in front of it.
+  private static func pixels(
+    _ file: inout FileWindow, _ part: Range<Int64>
+  ) throws(StrippedPicture.Fault) -> StrippedPicture {
+    var result = StrippedPicture()
+    var transparency: Range<Int64>?
+    try forEach(&file, part) { (_, found) throws(StrippedPicture.Fault) in
+      let isLossless = found.type == "VP8L"
+      if found.type == "ALPH", result.size == 0 { transparency = transparency ?? found.content }
+      guard isLossless || found.type == "VP8 ", result.size == 0 else { return }
+      let parts = [isLossless ? nil : transparency, found.content].compactMap { $0 }
+      for content in parts {
+        try result.keep(content.lowerBound - 8..<content.upperBound)
+        if content.count % 2 == 1 { try result.insert([0]) }
+      }
+    }
+    return result
+  }
+
+  private static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+    Array(type.utf8) + little(Int64(content.count)) + content
+      + [UInt8](repeating: 0, count: content.count % 2)
   }
 
   private static func length(
@@ -153,10 +296,11 @@ enum StrippedWebP {
   }
 }
 
-/// Strips a GIF: frames, their control blocks and the loop count stay. A colour profile goes, because hardly
-/// any program looks at one.
+/// Strips a GIF: frames, their control blocks and the loop count stay, and each but the frames is written
+/// anew. A colour profile goes, because hardly any program looks at one.
 enum StrippedGIF {
-  private static let kept = ["NETSCAPE2.0", "ANIMEXTS1.0"]
+  /// Blocks that hold a loop count.
+  private static let loops = ["NETSCAPE2.0", "ANIMEXTS1.0"]
 
   static func plan(_ file: inout FileWindow) throws(StrippedPicture.Fault) -> StrippedPicture {
     var result = StrippedPicture()
@@ -164,7 +308,8 @@ enum StrippedGIF {
     var offset = 13 + palette(screen[10])
     if offset > file.size { throw .damaged }
     try result.keep(0..<offset)
-    var hasPixels = false
+    var (hasPixels, hasLoop) = (false, false)
+    var control: [UInt8] = []
     while true {
       let start = offset
       switch try file.bytes(1, at: offset)[0] {
@@ -177,26 +322,42 @@ enum StrippedGIF {
         // The code size of LZW lies before the data.
         offset = try endOfStretches(&file, offset + 10 + palette(flags) + 1)
         hasPixels = true
+        try result.insert(control)
+        control = []
         try result.keep(start..<offset)
       case 0x21:
         let label = try file.bytes(2, at: offset)[1]
         offset = try endOfStretches(&file, offset + 2)
-        switch label {
-        case 0xF9: try result.keep(start..<offset)
-        case 0xFF: if try isKept(&file, start) { try result.keep(start..<offset) }
-        default: break
+        if label == 0xF9 { control = try self.control(&file, start) ?? control }
+        if label == 0xFF, !hasLoop, let loop = try loop(&file, start) {
+          try result.insert(loop)
+          hasLoop = true
         }
       default: throw .damaged
       }
     }
   }
 
-  private static func isKept(
+  /// The block that says how a frame is shown; the last one in front of a frame counts.
+  private static func control(
     _ file: inout FileWindow, _ block: Int64
-  ) throws(StrippedPicture.Fault) -> Bool {
-    guard try file.bytes(3, at: block)[2] == 11 else { return false }
+  ) throws(StrippedPicture.Fault) -> [UInt8]? {
+    let head = try file.bytes(3, at: block)
+    if head[2] < 4 { return nil }
+    let fields = try file.bytes(4, at: block + 3)
+    return [0x21, 0xF9, 4, fields[0] & 0x1F] + fields[1...] + [0]
+  }
+
+  /// The block that says how often an animation runs: a name, and three bytes of which the first is 1.
+  private static func loop(
+    _ file: inout FileWindow, _ block: Int64
+  ) throws(StrippedPicture.Fault) -> [UInt8]? {
+    guard try file.bytes(3, at: block)[2] == 11 else { return nil }
     let name = try file.bytes(11, at: block + 3)
-    return kept.contains { name.elementsEqual($0.utf8) }
+    guard loops.contains(where: { name.elementsEqual($0.utf8) }) else { return nil }
+    if try file.bytes(1, at: block + 14)[0] < 3 { return nil }
+    let count = try file.bytes(3, at: block + 15)
+    return count[0] & 7 == 1 ? [0x21, 0xFF, 11] + name + [3, 1] + count[1...] + [0] : nil
   }
 
   private static func palette(_ flags: UInt8) -> Int64 {

@@ -1,3 +1,5 @@
+import FileKinds
+
 /// Strips a HEIC or AVIF (ISO 23008-12). Its parts lie at offsets that tables state, so everything stays
 /// where it is: zeros replace the content of items that the main picture does not need, what no item holds,
 /// properties and boxes that are not needed to show the picture. Boxes behind the last picture go.
@@ -10,13 +12,8 @@ enum StrippedHEIF {
     "hvc1", "hev1", "lhv1", "av01", "avc1", "vvc1", "jpeg", "j2k1", "unci", "grid", "iovl", "iden",
     "tmap",
   ]
-  /// Properties that tell how to decode, turn, cut and colour a picture.
-  private static let properties: Set<String> = [
-    "hvcC", "lhvC", "av1C", "avcC", "vvcC", "jpgC", "j2kH", "ispe", "pixi", "colr", "irot", "imir",
-    "clap",
-    "auxC", "pasp", "clli", "mdcv", "cclv", "amve", "a1op", "a1lx", "lsel", "rloc", "oinf", "tols",
-  ]
   private static let metaLimit: Int64 = 4 << 20
+  private static let brandsLimit = 4096
   private static let boxLimit = 100
 
   private struct Box {
@@ -34,7 +31,7 @@ enum StrippedHEIF {
     let length = metas[0].content.upperBound - metas[0].content.lowerBound
     if length > metaLimit { throw .damaged }
     var items = ItemTables(try file.bytes(Int(length), at: metas[0].content.lowerBound))
-    try items.strip(keeping: pictures, properties)
+    try items.strip(keeping: pictures)
 
     var result = StrippedPicture()
     var held: Int64 = 0
@@ -54,7 +51,11 @@ enum StrippedHEIF {
       }
       waiting = []
       switch box.type {
-      case "ftyp": try result.keep(box.range)
+      case "ftyp":
+        try result.keep(box.range.lowerBound..<box.content.lowerBound)
+        if box.content.count > brandsLimit { throw .damaged }
+        let brands = try file.bytes(box.content.count, at: box.content.lowerBound)
+        try result.insert(knownBrands(brands))
       case "meta":
         try result.keep(box.range.lowerBound..<box.content.lowerBound)
         try result.insert(items.bytes)
@@ -65,6 +66,19 @@ enum StrippedHEIF {
     }
     // All that an item needs must lie in a box mdat.
     if held != items.inFile.lazy.map({ Int64($0.range.count) }).reduce(0, +) { throw .damaged }
+    return result
+  }
+
+  /// The main brand, a version, and the compatible brands. One that no table has becomes a common one.
+  private static func knownBrands(_ brands: [UInt8]) -> [UInt8] {
+    let known = Set(ImageKind.pictureBrands.map { Array($0.utf8) })
+    var result: [UInt8] = []
+    for place in stride(from: 0, to: brands.count, by: 4) {
+      let brand = Array(brands[place..<min(place + 4, brands.count)])
+      let isNumber = place == 4 || brand.count < 4
+      let none = isNumber ? [UInt8](repeating: 0, count: brand.count) : Array("mif1".utf8)
+      result += known.contains(brand) && !isNumber ? brand : none
+    }
     return result
   }
 
@@ -94,87 +108,8 @@ enum StrippedHEIF {
   }
 }
 
-/// The references between the items of a box `meta`.
-private struct ItemReferences {
-  private var references: [ItemTables.Reference] = []
-  private var transparencies: Set<Int64> = []
-  /// References to the pictures that one is made of or coded from.
-  private static let parts: Set<String> = ["dimg", "base", "pred", "tbas", "exbl"]
-  /// Kinds of auxiliary pictures that hold transparency: of HEVC, and of any codec.
-  private static let transparency = [
-    "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
-  ].map { Array($0.utf8) }
-
-  /// `boxes`: those of the box `meta`.
-  init(_ tables: ItemTables, _ boxes: [ItemTables.Box]) throws(StrippedPicture.Fault) {
-    for box in boxes where box.type == "iref" {
-      references += try tables.references(in: box.content)
-    }
-    if !references.contains(where: { $0.type == "auxl" }) { return }
-    for box in boxes where box.type == "iprp" {
-      let inner = try tables.boxes(in: box.content)
-      var properties: [ItemTables.Box] = []
-      for box in inner where box.type == "ipco" { properties += try tables.boxes(in: box.content) }
-      for table in inner where table.type == "ipma" {
-        try addTransparencies(tables, table.content, properties)
-      }
-    }
-  }
-
-  func items(neededBy primary: Int64) -> Set<Int64> {
-    var needed: Set = [primary]
-    var waiting = [primary]
-    while let item = waiting.popLast() {
-      for other in parts(of: item) where needed.insert(other).inserted { waiting.append(other) }
-    }
-    return needed
-  }
-
-  private func parts(of item: Int64) -> [Int64] {
-    references.flatMap { reference -> [Int64] in
-      if reference.from == item, ItemReferences.parts.contains(reference.type) {
-        return reference.to.map(\.item)
-      }
-      let isIts = reference.type == "auxl" && reference.to.contains { $0.item == item }
-      return isIts && transparencies.contains(reference.from) ? [reference.from] : []
-    }
-  }
-
-  /// `ipma`: version, flags, the number of items; of each item its number, the number of its properties, and
-  /// their places in `ipco` from 1 on, whose highest bit has another meaning.
-  private mutating func addTransparencies(
-    _ tables: ItemTables, _ content: Range<Int>, _ properties: [ItemTables.Box]
-  ) throws(StrippedPicture.Fault) {
-    var place = content.lowerBound
-    func take(_ count: Int) throws(StrippedPicture.Fault) -> Int64 {
-      defer { place += count }
-      return try tables.number(count, place, content)
-    }
-    let isLong = try take(1) > 0
-    let isWide = try take(3) & 1 == 1
-    for _ in 0..<(try take(4)) {
-      let item = try take(isLong ? 4 : 2)
-      for _ in 0..<(try take(1)) {
-        let number = isWide ? try take(2) & 0x7FFF : try take(1) & 0x7F
-        if number > 0, number <= properties.count,
-          isTransparency(tables, properties[Int(number) - 1])
-        {
-          transparencies.insert(item)
-        }
-      }
-    }
-  }
-
-  /// `auxC`: version, flags, and a text up to a zero.
-  private func isTransparency(_ tables: ItemTables, _ property: ItemTables.Box) -> Bool {
-    if property.type != "auxC" { return false }
-    let name = tables.bytes[property.content].dropFirst(4).prefix { $0 != 0 }
-    return ItemReferences.transparency.contains { name.elementsEqual($0) }
-  }
-}
-
 /// The tables of a box `meta`.
-private struct ItemTables {
+struct ItemTables {
   struct Stretch {
     var range: Range<Int64>
     /// False if its content becomes zeros.
@@ -196,9 +131,7 @@ private struct ItemTables {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  mutating func strip(
-    keeping pictures: Set<String>, _ properties: Set<String>
-  ) throws(StrippedPicture.Fault) {
+  mutating func strip(keeping pictures: Set<String>) throws(StrippedPicture.Fault) {
     var primary: Int64?
     var (hasPlaces, data): (Bool, Range<Int>?) = (false, nil)
     if bytes.count < 4 { throw .damaged }
@@ -213,23 +146,23 @@ private struct ItemTables {
     for box in boxes {
       switch box.type {
       case "hdlr":
-        // Behind the type of the handler and 12 bytes comes a name.
-        if box.content.count > 24 { clear(box.content.lowerBound + 24..<box.content.upperBound) }
+        // Version and flags, a number, the type of the handler, reserved bytes, and a name.
+        guard box.content.count >= 12, bytes[box.content].dropFirst(8).starts(with: "pict".utf8)
+        else { throw .damaged }
+        clear(box.content)
+        bytes.replaceSubrange(box.content.dropFirst(8).prefix(4), with: "pict".utf8)
       case "iloc":
         if hasPlaces { throw .damaged }
         hasPlaces = true
         try readPlaces(box.content)
       case "iref":
         let gone = Set(kinds.keys.filter { isPicture($0, pictures) && !needed.contains($0) })
-        for reference in try references(in: box.content) { cut(reference, gone) }
-      case "iinf", "pitm": break
-      case "iprp":
-        for inner in try self.boxes(in: box.content) where inner.type == "ipco" {
-          for property in try self.boxes(in: inner.content) {
-            if !properties.contains(property.type) { hide(property) }
-            if property.type == "colr" { stripColours(property.content) }
-          }
+        for reference in try references(in: box.content) {
+          clear(reference.rest)
+          cut(reference, gone)
         }
+      case "iinf", "pitm": break
+      case "iprp": try stripProperties(box.content)
       case "idat":
         if data != nil { throw .damaged }
         data = box.content
@@ -251,24 +184,61 @@ private struct ItemTables {
     }
   }
 
-  /// `colr`: a type, and a colour profile or numbers of 7 bytes.
-  private mutating func stripColours(_ content: Range<Int>) {
-    let start = min(content.lowerBound + 4, content.upperBound)
-    let type = String(decoding: bytes[content.lowerBound..<start], as: UTF8.self)
-    if type == "nclx" { return clear(min(start + 7, content.upperBound)..<content.upperBound) }
-    guard let profile = ColourProfile.stripped(Array(bytes[start..<content.upperBound])) else {
-      return clear(start..<content.upperBound)
+  /// `iprp`: the properties, and which item has which.
+  private mutating func stripProperties(
+    _ content: Range<Int>
+  ) throws(StrippedPicture.Fault) {
+    for box in try boxes(in: content) {
+      switch box.type {
+      case "ipma": clear(try associations(in: box.content).end..<box.content.upperBound)
+      case "ipco":
+        for property in try boxes(in: box.content) {
+          let content = Array(bytes[property.content])
+          guard let kept = try HEIFProperties.stripped(property.type, content) else {
+            hide(property)
+            continue
+          }
+          bytes.replaceSubrange(property.content, with: kept)
+        }
+      default: hide(box)
+      }
     }
-    bytes.replaceSubrange(start..<content.upperBound, with: profile)
   }
 
   private func isPicture(_ item: Int64, _ pictures: Set<String>) -> Bool {
     kinds[item].map { pictures.contains($0) } ?? false
   }
 
-  private func primaryItem(_ content: Range<Int>) throws(StrippedPicture.Fault) -> Int64 {
-    let isLong = try number(1, content.lowerBound, content) > 0
-    return try number(isLong ? 4 : 2, content.lowerBound + 4, content)
+  /// `pitm`: version, flags, and a number.
+  private mutating func primaryItem(
+    _ content: Range<Int>
+  ) throws(StrippedPicture.Fault) -> Int64 {
+    let length = try number(1, content.lowerBound, content) > 0 ? 4 : 2
+    let item = try number(length, content.lowerBound + 4, content)
+    clear(content.dropFirst(4 + length))
+    return item
+  }
+
+  /// `ipma`: version, flags, the number of items; of each item its number, the number of its properties, and
+  /// their places in `ipco` from 1 on, whose highest bit has another meaning. `end`: where that ends.
+  func associations(
+    in content: Range<Int>
+  ) throws(StrippedPicture.Fault) -> (pairs: [(item: Int64, property: Int)], end: Int) {
+    var place = content.lowerBound
+    func take(_ count: Int) throws(StrippedPicture.Fault) -> Int64 {
+      defer { place += count }
+      return try number(count, place, content)
+    }
+    let isLong = try take(1) > 0
+    let isWide = try take(3) & 1 == 1
+    var pairs: [(Int64, Int)] = []
+    for _ in 0..<(try take(4)) {
+      let item = try take(isLong ? 4 : 2)
+      for _ in 0..<(try take(1)) {
+        pairs.append((item, Int(isWide ? try take(2) & 0x7FFF : try take(1) & 0x7F)))
+      }
+    }
+    return (pairs, place)
   }
 
   // MARK: Boxes
@@ -369,12 +339,17 @@ private struct ItemTables {
         let length = try take(lengthSize)
         let limit = Int(ItemTables.itemLimit)
         if length == 0 || inFile.count + inBox.count >= limit { throw .damaged }
+        // Of a grid, at most 12 bytes are its fields.
+        let used = kind == "grid" ? min(length, 12) : length
+        let range = start..<start + used
         let stretch = Stretch(
-          range: start..<start + length, isPicture: needed.contains(item),
-          isExif: kind == "Exif" && number == 0)
-        if method == 0 { inFile.append(stretch) } else { inBox.append(stretch) }
+          range: range, isPicture: needed.contains(item), isExif: kind == "Exif" && number == 0)
+        let rest = Stretch(range: range.upperBound..<start + length, isPicture: false)
+        let stretches = rest.range.isEmpty ? [stretch] : [stretch, rest]
+        if method == 0 { inFile += stretches } else { inBox += stretches }
       }
     }
+    clear(place..<content.upperBound)
     inFile = try ItemTables.ordered(inFile)
     inBox = try ItemTables.ordered(inBox)
   }
@@ -385,6 +360,8 @@ private struct ItemTables {
     let typePlace: Int
     let from: Int64
     let to: [(item: Int64, place: Range<Int>)]
+    /// What its box holds besides.
+    let rest: Range<Int>
   }
 
   /// The references in the content of `iref`.
@@ -401,7 +378,9 @@ private struct ItemTables {
         place += size
       }
       references.append(
-        Reference(type: box.type, typePlace: box.start + 4, from: from, to: others))
+        Reference(
+          type: box.type, typePlace: box.start + 4, from: from, to: others,
+          rest: place..<box.content.upperBound))
     }
     return references
   }

@@ -8,7 +8,8 @@ enum StrippedJPEG {
     try result.keep(0..<2)
     var offset: Int64 = 2
     var exif: [UInt8] = orientation > 1 ? segment(orientation) : []
-    var (hasPixels, hasProfile) = (false, false)
+    var (hasFormat, hasProfile) = (false, false)
+    var picture = JPEGStructure()
     while true {
       let mark = try marker(&file, &offset)
       // JFIF's segment must be the first.
@@ -17,31 +18,31 @@ enum StrippedJPEG {
         exif = []
       }
       if mark == 0xD9 {
-        if !hasPixels { throw .damaged }
+        if !picture.hasScans { throw .damaged }
         try result.keep(offset..<offset + 2)
         return result
       }
       let end = offset + 2 + (try file.number(2, at: offset + 2))
       if end < offset + 4 || end > file.size { throw .damaged }
       switch mark {
-      case 0xE0: try addJFIF(&file, offset..<end, &result)
+      case 0xE0:
+        if !hasFormat, let format = try format(&file, offset..<end) {
+          try result.insert(format)
+          hasFormat = true
+        }
       case 0xE2 where try begins(&file, offset, end, profileName):
         if !hasProfile { try addProfile(&file, from: offset, &result) }
         hasProfile = true
-      case 0xEE where end - offset >= 16:
-        if try begins(&file, offset, end, "Adobe") {
-          try result.insert([0xFF, 0xEE, 0, 14] + file.bytes(12, at: offset + 4))
+      case 0xE1...0xED, 0xEF, 0xFE: break
+      default:
+        let content = try file.bytes(Int(end - offset) - 4, at: offset + 4)
+        try result.insert(picture.take(mark, content))
+        if mark == 0xDA {
+          let next = try endOfScan(&file, from: end)
+          try result.keep(end..<next)
+          offset = next
+          continue
         }
-      case 0xE1...0xEF, 0xFE: break
-      case 0xDA:
-        hasPixels = true
-        let next = try endOfScan(&file, from: end)
-        try result.keep(offset..<next)
-        offset = next
-        continue
-      case 0xDC where end == offset + 6: try result.keep(offset..<end)
-      case 0xC0...0xC7, 0xC9...0xCF, 0xDB, 0xDD: try result.keep(offset..<end)
-      default: throw .damaged
       }
       offset = end
     }
@@ -67,15 +68,16 @@ enum StrippedJPEG {
     return try file.bytes(length, at: offset + 4).elementsEqual(name.utf8)
   }
 
-  /// JFIF's segment without its thumbnail: version, unit and density stay.
-  private static func addJFIF(
-    _ file: inout FileWindow, _ part: Range<Int64>, _ result: inout StrippedPicture
-  ) throws(StrippedPicture.Fault) {
+  /// JFIF's segment without its thumbnail: unit and density stay.
+  private static func format(
+    _ file: inout FileWindow, _ part: Range<Int64>
+  ) throws(StrippedPicture.Fault) -> [UInt8]? {
     guard part.upperBound - part.lowerBound >= 18,
       try begins(&file, part.lowerBound, part.upperBound, "JFIF\0")
-    else { return }
-    let fields = try file.bytes(7, at: part.lowerBound + 9)
-    try result.insert([0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8) + fields + [0, 0])
+    else { return nil }
+    let density = try file.bytes(5, at: part.lowerBound + 11)
+    if density[0] > 2 { return nil }
+    return [0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8) + [1, 1] + density + [0, 0]
   }
 
   private static let profileName = "ICC_PROFILE\0"
@@ -105,10 +107,11 @@ enum StrippedJPEG {
     else { return }
     var place = 0
     for (number, part) in whole {
-      let length = part.count + 18
       try result.insert(
-        [0xFF, 0xE2, UInt8((length - 2) >> 8), UInt8((length - 2) & 0xFF)] + Array(profileName.utf8)
-          + [number, UInt8(whole.count)] + profile[place..<place + part.count])
+        JPEGStructure.segment(
+          0xE2,
+          Array(profileName.utf8) + [number, UInt8(whole.count)]
+            + profile[place..<place + part.count]))
       place += part.count
     }
   }
@@ -132,7 +135,7 @@ enum StrippedJPEG {
   }
 
   private static func segment(_ orientation: Int) -> [UInt8] {
-    let content = Array("Exif\0\0".utf8) + StrippedPicture.exif(orientation: orientation)
-    return [0xFF, 0xE1, 0, UInt8(content.count + 2)] + content
+    JPEGStructure.segment(
+      0xE1, Array("Exif\0\0".utf8) + StrippedPicture.exif(orientation: orientation))
   }
 }

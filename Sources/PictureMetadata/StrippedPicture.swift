@@ -5,7 +5,9 @@ import FileKinds
 /// previews and further pictures go, and so does everything that this parser does not know. The orientation
 /// stays, in EXIF data that hold nothing else.
 ///
-/// Never trusts the file: keeps only what it knows, and refuses a file that it cannot follow to its end.
+/// Never trusts the file: keeps only what it knows, and refuses a file that it cannot follow to its end. Only
+/// packed pixels are copied with the length that the file states. Everything else is written anew from the
+/// values that a decoder needs, so nothing hides behind them.
 package struct StrippedPicture: Equatable, Sendable {
   package enum Piece: Equatable, Sendable {
     /// A stretch of the file.
@@ -27,7 +29,7 @@ package struct StrippedPicture: Equatable, Sendable {
   /// In bytes.
   package private(set) var size: Int64 = 0
   /// A file with more has no sensible structure.
-  private static let pieceLimit = 50_000
+  private static let pieceLimit = 200_000
 
   /// Finds what stays. Reads only the structure, and of a JPEG all of the file, in pieces of bounded size.
   package static func plan(size: Int64, _ read: @escaping CaptureDate.Read) throws(Fault)

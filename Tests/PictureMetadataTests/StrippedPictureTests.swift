@@ -8,22 +8,11 @@ import Testing
 /// nothing else. What cannot be followed is refused.
 @Suite struct StrippedPictureTests {
   private func plan(_ bytes: [UInt8]) throws(StrippedPicture.Fault) -> StrippedPicture {
-    try StrippedPicture.plan(size: Int64(bytes.count)) { count, offset in
-      offset < bytes.count ? Array(bytes[Int(offset)...].prefix(count)) : []
-    }
+    try Stripping.plan(bytes)
   }
 
   private func stripped(_ bytes: [UInt8]) throws(StrippedPicture.Fault) -> [UInt8] {
-    let plan = try plan(bytes)
-    let result = plan.pieces.flatMap { piece -> [UInt8] in
-      switch piece {
-      case .part(let part): Array(bytes[Int(part.lowerBound)..<Int(part.upperBound)])
-      case .bytes(let bytes): bytes
-      case .zeros(let count): [UInt8](repeating: 0, count: Int(count))
-      }
-    }
-    #expect(Int64(result.count) == plan.size)
-    return result
+    try Stripping.stripped(bytes)
   }
 
   private func holds(_ bytes: [UInt8], _ text: String) -> Bool {
