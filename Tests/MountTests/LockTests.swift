@@ -112,6 +112,38 @@ import Testing
     }
   }
 
+  /// A copy has no file open between two of its files. Here the file is on its way through a socket at many
+  /// moments: it keeps the mount busy, and no process has it.
+  @Test func umountNamesAProgramThatHasAFileOpenNowAndThen() throws {
+    try withStore { mounted in
+      try mounted.mount()
+      try mounted.sh(
+        """
+        echo kept > $M/file
+        cat > $W/copier.py <<'END'
+        import os, socket, sys
+        \(Waiting.python)
+        here, there = socket.socketpair()
+        file = os.open(sys.argv[1], os.O_RDONLY)
+        print("open", flush=True)
+        while True:
+            socket.send_fds(here, [b"x"], [file])
+            os.close(file)
+            be_slow(0.06)
+            file = socket.recv_fds(there, 1, 1)[1][0]
+            be_slow(0.04)
+        END
+        /usr/bin/python3 $W/copier.py $M/file > $W/out & copier=$!
+        trap 'kill $copier' EXIT
+        await 'grep -q open $W/out'
+        for try in 1 2 3 4 5; do
+          code=0; albumfs umount $M 2> $W/told || code=$?; [ $code != 0 ]
+          grep -q "python3 ($copier) has open .*/file" $W/told
+        done
+        """)
+    }
+  }
+
   /// A shell whose working directory is in a locked space can open no file there, and does not keep the keys.
   @Test(arguments: MountedStore.Person.allCases)
   func aProgramThatWorksInALockedSpaceOpensNothingAndKeepsNoKeys(person: MountedStore.Person) throws

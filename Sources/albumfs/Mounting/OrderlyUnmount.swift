@@ -231,8 +231,19 @@ struct OrderlyUnmount {
     return nil
   }
 
+  /// How long to look for the programs that use a mount, and how often at least: one that copies has no file
+  /// open between two files.
+  private static let (looking, looks) = (Duration.seconds(1), 20)
+
   private func busy() -> Failure {
-    let processes = BusyProcesses.of(mount)
+    var processes = BusyProcesses.of(mount)
+    let end = MonotonicTime.now + OrderlyUnmount.looking
+    var count = 1
+    while processes.isEmpty, count < OrderlyUnmount.looks || MonotonicTime.now < end {
+      SystemClock.sleep(milliseconds: 10)
+      processes = BusyProcesses.of(mount)
+      count += 1
+    }
     var lines = ["\(UserConfiguration.abbreviated(mount.mountPoint)) is busy."]
     if processes.isEmpty { lines.append("  \(OrderlyUnmount.invisible)") }
     lines += processes.map { "  \($0.line)" }
