@@ -72,7 +72,7 @@ struct PastDirectory {
 
 extension FileSystem {
   /// The directory of the points, in the root.
-  package static let pastName = FileName(literal: ".snapshots")
+  package static let pastName = FileName.snapshots
 
   /// The number of a node in this file system: where it shows a point, the root is that of the point.
   func node(_ inode: InodeNumber) -> InodeNumber {

@@ -37,6 +37,8 @@ package struct FileName: Hashable, Comparable, Sendable {
 
   package static let photo = FileName(literal: "Photo")
   package static let thumb = FileName(literal: "Thumb")
+  /// The directory in the root of a space that shows its past.
+  package static let snapshots = FileName(literal: ".snapshots")
 
   package static func < (a: FileName, b: FileName) -> Bool {
     a.bytes.lexicographicallyPrecedes(b.bytes)

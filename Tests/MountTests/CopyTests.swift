@@ -183,6 +183,13 @@ import Testing
       refused 52 'no server with that name' albumfs copy $S s3://$B/a --endpoint https://nowhere.invalid
       refused 53 'allow-http' albumfs copy $S s3://$B/a --endpoint http://192.0.2.1
       refused 1 'without a user name' albumfs copy $S s3://$B/a --endpoint https://me:secret@host
+      refused 1 'ends with the bucket' albumfs copy $S s3://$B/a --endpoint http://\(server)/$B
+      refused 1 'may only have letters' albumfs copy $S s3://$B/a --endpoint 'http://\(server)/x?y'
+      export AWS_REGION=$'us-east-1\\nx'
+      for line in "copy $S s3://$B/a" "check s3://$B/a" "info s3://$B/a" "mount s3://$B/a $W/nowhere"; do
+        refused 1 '"us-east-1.nx" is no region' albumfs $line
+      done
+      unset AWS_REGION
       refused 1 's3://bucket/prefix' albumfs copy $S s3://$B//a
       unset AWS_ACCESS_KEY_ID
       refused 53 'there are no credentials' albumfs copy $S s3://$B/a

@@ -95,6 +95,10 @@ import Testing
         test "$(albumfs duplicates $M --json | grep -c best.jpg)" = 0
         # An album alone.
         albumfs duplicates $M/Trip 2>&1 | grep -qx 'Nothing is there twice.'
+        albumfs snapshot create -q $M before
+        if albumfs duplicates $M/.snapshots 2> $W/said; then exit 1; fi
+        grep -q 'shows what the space had earlier' $W/said
+        if albumfs duplicates $M/.snapshots/* --surplus; then exit 1; fi
         for wrong in "$W" "$M/Trip/Thumb" "$M -0" "$M --json --surplus"; do
           if albumfs duplicates $wrong > /dev/null 2>&1; then echo "$wrong" >&2; exit 1; fi
         done

@@ -105,6 +105,7 @@ extension RemoteCommand {
     switch lines["verb"] {
     case "begin":
       guard let endpoint = lines["endpoint"].flatMap(S3Endpoint.init), let region = lines["region"],
+        S3Endpoint.isRegion(region),
         let bucket = lines["bucket"], let stall = lines["stall"].flatMap({ Int($0) }),
         1...3600 ~= stall,
         let credentials = S3Credentials(

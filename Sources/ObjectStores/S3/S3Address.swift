@@ -88,6 +88,14 @@ package struct S3Endpoint: Hashable, Sendable {
     return !host.utf8.allSatisfy { 48...57 ~= $0 || $0 == UInt8(ascii: ".") }
   }
 
+  /// False for what is no name of a region. It stands in lines and in signatures.
+  package static func isRegion(_ text: String) -> Bool {
+    1...64 ~= text.utf8.count
+      && text.utf8.allSatisfy {
+        48...57 ~= $0 || 65...90 ~= $0 || 97...122 ~= $0 || "-_".utf8.contains($0)
+      }
+  }
+
   /// The server of Amazon for a region.
   package static func amazon(_ region: String) -> S3Endpoint? {
     S3Endpoint("https://s3.\(region).amazonaws.com")

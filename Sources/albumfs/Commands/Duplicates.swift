@@ -59,6 +59,7 @@ private final class DuplicateFinder: DuplicateSource {
   private var units: [PhotoUnit] = []
 
   init(in typed: String) throws(Failure) {
+    try PhotoWalk.requirePresent(typed)
     try PhotoWalk.folders(in: typed) { folder, place, names in add(names, in: folder, place) }
   }
 

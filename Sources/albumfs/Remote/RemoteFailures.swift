@@ -86,16 +86,19 @@ extension ObjectError.Refusal {
     switch self {
     case .credentials("none"):
       "there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, put a profile into "
-        + "~/.aws/credentials, or give a command with --credentials-command."
+        + "~/.aws/credentials, or give copy and init a command with --credentials-command."
     case .credentials("malformed"):
       "the access key or its secret has blanks or other characters that none has."
     case .credentials("command"):
       "the command for the credentials failed, or printed no JSON with AccessKeyId and SecretAccessKey."
     case .credentials(let code): "the server refuses the credentials (\(code))."
     case .permission:
-      "the credentials do not permit it. They need to read, write, list and delete there."
+      "the credentials do not permit a request. To read a store, they need to get and list objects there; to "
+        + "change one, to put and delete them as well."
     case .noBucket: "there is no such bucket. Make it first, with the tools of the provider."
-    case .region: "the bucket is in another region. Name it with --region."
+    case .region:
+      "the bucket is in another region. Name that in AWS_REGION or in the profile, or for copy and init with "
+        + "--region."
     case .clock: "the clock of this machine or of the server is wrong."
     case .certificate: "the server's certificate cannot be trusted."
     case .address: "its server has no valid address."

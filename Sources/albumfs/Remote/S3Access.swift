@@ -58,6 +58,12 @@ struct S3Options: ParsableArguments {
   ) throws(Failure) -> S3Store {
     let access = try S3Access(self)
     let endpoint = try access.endpoint(allowingHTTP: allowHTTP)
+    if endpoint.path.hasSuffix("/\(place.bucket)") {
+      throw Failure(
+        .usage,
+        "The server's address \(endpoint.text) ends with the bucket, which \(place) names already. Leave it out "
+          + "of the server's address.")
+    }
     let program = HelperProgram.find("albumfs-remote")
     var options = S3StoreOptions()
     options.connections = connections
@@ -99,6 +105,12 @@ struct S3Access: Sendable {
     region =
       options.region ?? PathCalls.variable("AWS_REGION")
       ?? PathCalls.variable("AWS_DEFAULT_REGION") ?? profile["region"] ?? "us-east-1"
+    if !S3Endpoint.isRegion(region) {
+      throw Failure(
+        .usage,
+        "\(region.debugDescription) is no region: a name like us-east-1 has letters, digits and hyphens. "
+          + "--region, AWS_REGION, AWS_DEFAULT_REGION or the profile says it.")
+    }
     isBucketInHost = profile["s3.addressing_style"] == "virtual"
     typedEndpoint =
       options.endpoint ?? PathCalls.variable("AWS_ENDPOINT_URL_S3")
@@ -123,14 +135,15 @@ struct S3Access: Sendable {
     guard let endpoint = S3Endpoint(typedEndpoint) else {
       throw Failure(
         .usage,
-        "The server of the object storage is given as https://host or https://host:port, without a user name."
+        "The server of the object storage is given as https://host or https://host:port, without a user name; "
+          + "a path behind it may only have letters, digits and the signs - . _ ~."
       )
     }
     if !allowingHTTP, !endpoint.isPrivate {
       throw Failure(
         .remoteRefused,
         "\(endpoint.text) is neither https nor on this machine: whoever is on the way would see each request. "
-          + "Use https, or permit it with --allow-http.")
+          + "Use https; copy and init have --allow-http, which permits it.")
     }
     return endpoint
   }

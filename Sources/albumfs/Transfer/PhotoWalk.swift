@@ -29,6 +29,16 @@ enum PhotoWalk {
     return LivePhoto.identifier(size: file.entry.size) { try? file.bytes($0, at: $1) }
   }
 
+  /// Throws if a place shows the past of a space, which nothing can change.
+  static func requirePresent(_ typed: String) throws(Failure) {
+    let first = try MountPath.find(typed).inside.split(separator: "/").first
+    guard let first, FileName.snapshots.bytes.elementsEqual(first.utf8) else { return }
+    throw Failure(
+      .usage,
+      "\(typed) shows what the space had earlier: nothing can be removed there, and each photo is there as often "
+        + "as there are snapshots. Name the mount point, or an album in it.")
+  }
+
   /// Calls `body` with each folder and the names of the files in it, in their order and without hidden ones.
   /// Throws if the place is no album and no mount point.
   static func folders(
