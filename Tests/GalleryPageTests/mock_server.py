@@ -385,6 +385,12 @@ class Refused(Exception):
         self.status, self.body = status, {"error": code, **more}
 
 
+def session_info(space):
+    return {"readOnly": space.read_only, "idleSeconds": 600, "thumbnailSize": 256, "maximumUpload": 1 << 40,
+            "sliceSize": SLICE, "batch": {"files": 100, "bytes": 2 * SLICE}, "imports": True,
+            "space": None if space.read_only else space.mark}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -507,13 +513,11 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(403, "refused")
         token = secrets.token_hex(32)
         sessions[token] = Session(spaces[password])
-        self.send(200, {}, headers=[
+        self.send(200, session_info(spaces[password]), headers=[
             ("Set-Cookie", f"__Host-albumfs={token}; HttpOnly; Secure; SameSite=Strict; Path=/")])
 
     def session(self):
-        self.send(200, {"readOnly": self.space.read_only, "idleSeconds": 600, "thumbnailSize": 256,
-                        "maximumUpload": 1 << 40, "sliceSize": SLICE, "batch": {"files": 100, "bytes": 2 * SLICE}, "imports": True,
-                        "space": None if self.space.read_only else self.space.mark})
+        self.send(200, session_info(self.space))
 
     def lock(self):
         match = re.search(r"__Host-albumfs=(\w+)", self.headers.get("Cookie") or "")

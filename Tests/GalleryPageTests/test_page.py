@@ -1667,8 +1667,12 @@ JUMPS = """async () => {
 @test(mock=True)
 def a_hundred_thousand_photos_cost_what_is_seen_of_them(person):
     page = person.page
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(person.url[:-1])))
     person.enter("many")
     page.wait_for_selector(".card img")
+    # Nothing is asked for between the login and the albums.
+    assert asked[asked.index("/api/login") + 1] == "/api/albums", asked
     page.evaluate(FIRST_ROW)
     person.place(1)
     page.wait_for_function("() => atFirstRow !== null")

@@ -34,7 +34,8 @@ import Testing
             for path in ("/api/session", "/api/albums", f"/api/photos?album={trip['id']}", "/api/changes?since=1"):
                 refused(401, "session", third.get, path)
             # A new login gives new ids.
-            again = Browser(server, PASSWORD)
+            again = Browser(server)
+            assert again.login(PASSWORD) == again.get("/api/session")
             assert again.albums()["Trip"]["id"] != trip["id"]
         assert not server.own_mounts
         for word in (b"Trip", b"Day", b"IMG", PASSWORD.encode(), b"space"): assert word not in server.output(), word

@@ -28,7 +28,8 @@ export const signs = /** @type {const} */ ({ several: 1, live: 2, raw: 4, edited
 /** @type {Kind[]} */
 const kinds = ["photo", "video", "other"];
 const secondsOfDay = 86_400;
-const firstSlice = 1500;
+/** More than a large screen shows: the first row waits for all of it. */
+const firstSlice = 600;
 const nextSlice = 5000;
 const noDate = Number.NaN;
 

@@ -26,9 +26,8 @@ export function sessionInfo() {
  * @param {string} password
  * @returns {Promise<SessionInfo>}
  */
-export async function login(password) {
-  await post("/api/login", { password });
-  return await sessionInfo();
+export function login(password) {
+  return post("/api/login", { password });
 }
 
 /** Tells the server now and then that the page is still open; hears so whether it has locked. */

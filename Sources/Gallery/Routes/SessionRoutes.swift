@@ -13,11 +13,11 @@ extension GalleryRoutes {
       // A client that sends half a body tries no password. A whole body that holds none is a wrong one.
       let bytes = try await RequestBodies.bytes(request, atMost: 1 << 16)
       let body = try? JSONDecoder().decode(Login.self, from: Data(bytes))
-      let cookie = try await context.whileConnected {
+      let found = try await context.whileConnected {
         try await sessions.login(body?.password ?? "", from: context.client)
       }
-      var response = JSONText.empty
-      response.headers[.setCookie] = SessionTable.cookie(cookie)
+      var response = try await files.run { describe(found.session) }
+      response.headers[.setCookie] = SessionTable.cookie(found.cookie)
       return response
     }
     router.get("/api/session") { request, _ in

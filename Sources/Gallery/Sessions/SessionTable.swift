@@ -41,8 +41,10 @@ final class SessionTable: Sendable {
   // MARK: Login
 
   /// Returns the value of the cookie for a new session. Every refusal is the same and takes the same time.
-  func login(_ password: String, from client: Client) async throws -> String {
-    try await begin(password, from: client, hasPage: true).cookie
+  func login(
+    _ password: String, from client: Client
+  ) async throws -> (cookie: String, session: Session) {
+    try await begin(password, from: client, hasPage: true)
   }
 
   /// Begins a session that has no page and that no request reaches.

@@ -133,6 +133,7 @@ class Browser:
         found = re.fullmatch(
             r"__Host-albumfs=([\w-]{43}); Path=/; Secure; HttpOnly; SameSite=Strict", headers["set-cookie"])
         self.cookie = found.group(1)
+        return json.loads(content)
 
     def albums(self): return {album["name"]: album for album in self.get("/api/albums")["albums"]}
 
