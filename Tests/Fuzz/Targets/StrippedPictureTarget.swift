@@ -22,7 +22,7 @@ enum StrippedPictureTarget: FuzzTarget {
       return offset >= bytes.count ? [] : Array(bytes[Int(offset)...].prefix(count))
     }
     guard let plan else { return nil }
-    require(plan.size <= Int64(bytes.count) + 128, "it adds an orientation, and heads of a few tables")
+    require(plan.size <= Int64(bytes.count) + 128, "it adds little more than an orientation")
     var result: [UInt8] = []
     for piece in plan.pieces {
       switch piece {
