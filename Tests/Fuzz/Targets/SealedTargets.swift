@@ -26,7 +26,7 @@ private final class SealedWorker: @unchecked Sendable {
     do {
       if worker == nil || served == 64 {
         worker = nil
-        worker = try Worker(launch, stop: Doorbell())
+        worker = try Worker(launch, .ordinary, stop: Doorbell())
         require(
           try worker!.hello(until: MonotonicTime.now + SealedWorker.limit).hasSeccomp,
           "it is sealed")
