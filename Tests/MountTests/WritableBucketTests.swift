@@ -298,17 +298,19 @@ import Testing
   /// What a mount costs, in requests. Each one is a way to the server and back, and many wait for one
   /// another.
   @Test func aMountMakesFewRequests() throws {
+    // Measured: 10, 23 and 7. On a slow machine a mount for reading looks for news before it is asked to end,
+    // and one for writing sends what it has. Before they were made at once, and each once: 33, 51 and 17.
     try withBucket(
       """
       requests() { wc -l < $REQUESTS; }
       most() { [ $(($(requests) - $1)) -le $2 ] || { tail -n +$(($1 + 1)) $REQUESTS >&2; return 1; }; }
       mkdir $W/first; touch $REQUESTS
       before=$(requests); there mount -q --read-only --password-file $P $U $M2; albumfs umount -q $M2
-      most $before 14
-      before=$(requests); mount_here
       most $before 24
+      before=$(requests); mount_here
+      most $before 36
       before=$(requests); mkdir $M/A; echo 1 > $M/A/Photo/1
-      most $before 9
+      most $before 13
       albumfs umount -q $M
       """)
   }
