@@ -10,21 +10,14 @@ internal import Glibc
 package final class PosixDirectory: StorageDirectory {
   private let directory: FileDescriptor
   private let resolution: PathResolution
-  private let foundKind = Mutex<StorageKind?>(nil, rank: .leaf)
+  package let kind: StorageKind
 
   /// `path` itself may contain symbolic links, because the user typed it.
   package init(path: String, resolution: PathResolution = .byKernel) throws(Errno) {
     directory = try FileDescriptor(open: path, O_RDONLY | O_DIRECTORY)
     self.resolution = resolution
-  }
-
-  /// Reads the table of mounts at the first call.
-  package var kind: StorageKind {
-    if let kind = foundKind.withLock({ $0 }) { return kind }
-    let kind =
+    kind =
       (try? StorageKind(of: directory.status())) ?? StorageKind(name: "unknown", sharing: .network)
-    foundKind.withLock { $0 = kind }
-    return kind
   }
 
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
