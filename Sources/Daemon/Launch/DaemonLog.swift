@@ -19,6 +19,8 @@ package final class DaemonLog: Sendable {
 
   private let target: Target
   private let mountPoint: String
+  /// As of the mount: the kernel's table does not have it any more when the session ends.
+  private let device = Mutex<DeviceNumber?>(nil, rank: .leaf)
   private let kept = Mutex<[String]>([], rank: .leaf)
 
   package init(_ target: Target, mountPoint: String) {
@@ -26,6 +28,9 @@ package final class DaemonLog: Sendable {
     self.mountPoint = mountPoint
     if target == .systemLog { unsafe clinux_log_open("albumfs") }
   }
+
+  /// Names the device of the mount, which the system log gets in place of its path.
+  func isMounted(as number: DeviceNumber) { device.withLock { $0 = number } }
 
   /// A logger that writes here.
   func logger(verbose: Bool) -> Logger {
@@ -45,7 +50,7 @@ package final class DaemonLog: Sendable {
     case .error: event = "an error"
     default: return nil
     }
-    let device = MountTable.mount(at: mountPoint).map { " \($0.device)" } ?? ""
+    let device = device.withLock { $0 }.map { " \($0)" } ?? ""
     return "mounted space\(device): \(event); run albumfs status --verbose on its mount point"
   }
 

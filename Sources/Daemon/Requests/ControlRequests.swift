@@ -31,6 +31,7 @@ final class ControlRequests: Sendable {
       guard let mount = try MountTable.current().mount(at: options.mountPoint) else {
         return ["The mount was taken away at once."]
       }
+      log.isMounted(as: mount.device)
       let server = try ControlServer(device: mount.device) { [self] request, progress in
         answer(request, progress)
       }
