@@ -98,8 +98,8 @@ struct CopyCostTests {
     ).split(separator: " ").compactMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
     try #require(counts.count == 2)
     #expect(counts[0] > 0)
-    // Measured: 300 for each photo in a release build, 420 in that of the tests, whose core is optimised.
-    #expect(counts[1] - counts[0] < Self.photos * 900)
+    // Measured: 200 to 260 for each photo, on an idle and on a busy machine.
+    #expect(counts[1] - counts[0] < Self.photos * 450)
   }
 
   @Test func aCopiedPhotoCostsFewRequests() throws {
