@@ -46,6 +46,14 @@ import Testing
             try: assert browser.post("/api/albums/" + made["id"], {"name": "Small"})["album"]["name"] == "Small"
             except Refused as error: assert (error.status, error.code) == (404, "unknown"), error
             assert os.path.isdir(point + "/Size")
+            # What goes into an album goes into that one, also when two have changed their names a moment ago.
+            pair = [browser.post("/api/albums", {"name": name, "parent": None})["album"] for name in ("P", "Q")]
+            for old, new in (("P", "R"), ("Q", "P"), ("R", "Q")): os.rename(f"{point}/{old}", f"{point}/{new}")
+            browser.upload(pair[0], "mine.jpg", b"not a picture")
+            try: browser.post("/api/albums", {"name": "Inner", "parent": pair[0]["id"]})
+            except Refused as error: assert (error.status, error.code) == (404, "unknown"), error
+            assert os.listdir(point + "/Q/Photo") == ["mine.jpg"] and os.listdir(point + "/P/Photo") == []
+            assert not os.path.exists(point + "/P/Inner")
             # A turn is an attribute, which the thumbnail follows.
             assert browser.post("/api/photo/" + last["id"], {"rotation": 90})["rotation"] == 90
             assert os.getxattr(point + "/Trip/Photo/last.jpg", "user.albumfs.rotation") == b"90"

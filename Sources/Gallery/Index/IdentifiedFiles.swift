@@ -20,10 +20,10 @@ extension Folder {
 }
 
 extension MountedSpace {
-  /// The directory of an album. Throws `.unknown` if its path leads to another one.
-  func folder(of album: SpaceIndex.Album) throws -> Folder {
+  /// The directory of an album. Throws `.noEntry` if its path leads to another one.
+  func folder(of album: SpaceIndex.Album) throws(Errno) -> Folder {
     let folder = try folder(album.found.path)
-    if try folder.status().file.inode != album.found.inode { throw GalleryError(.unknown) }
+    if try folder.status().file.inode != album.found.inode { throw .noEntry }
     return folder
   }
 

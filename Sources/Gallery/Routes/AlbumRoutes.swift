@@ -103,16 +103,17 @@ extension GalleryRoutes {
 
   // MARK: Changing
 
-  private func path(_ id: String?, _ session: Session) throws -> [FileName] {
-    try id.map { try session.album($0).found.path } ?? []
+  /// The directory of an album, or that of the space.
+  private func folder(of album: SpaceIndex.Album?, _ space: OpenSpace) throws -> Folder {
+    if let album { return try space.mount.folder(of: album) }
+    return try space.mount.root()
   }
 
   private func make(_ order: NewAlbum, _ session: Session) throws -> Response {
     let space = session.space
     try space.requireWritable()
     let name = try GalleryName.valid(order.name)
-    let path = try path(order.parent, session)
-    let folder = try space.mount.folder(path)
+    let folder = try folder(of: try order.parent.map { try session.album($0) }, space)
     try folder.makeDirectory(name)
     space.refresh(try folder.status().file.inode)
     return try reply(try folder.entry(name).file.inode, session)
@@ -130,12 +131,18 @@ extension GalleryRoutes {
         space.refresh(try old.status().file.inode)
         throw error
       }
-      let parent = try order.parent.map { try path($0, session) }
       let name = try order.name.map { try GalleryName.valid($0) } ?? album.name
-      if parent?.starts(with: album.found.path) == true { throw GalleryError(.invalid) }
-      let new = try space.mount.folder(parent ?? Array(album.found.path.dropLast()))
-      if name != album.name || parent != nil { try old.rename(album.name, to: name, in: new) }
-      space.refresh(try new.status().file.inode)
+      if let id = order.parent {
+        let parent = try id.map { try session.album($0) }
+        if parent?.found.path.starts(with: album.found.path) == true {
+          throw GalleryError(.invalid)
+        }
+        let new = try folder(of: parent, space)
+        try old.rename(album.name, to: name, in: new)
+        space.refresh(try new.status().file.inode)
+      } else if name != album.name {
+        try old.rename(album.name, to: name, in: old)
+      }
       space.refresh(try old.status().file.inode)
     } else {
       space.refresh(album.found.inode)

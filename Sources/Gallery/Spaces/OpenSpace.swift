@@ -55,10 +55,11 @@ final class OpenSpace: Sendable {
   }
 
   private func openPhotoFolder(of album: SpaceIndex.Album) throws(Errno) -> Folder {
-    do throws(Errno) { return try mount.folder(album.found.path + [.photo]) } catch {
+    let folder = try mount.folder(of: album)
+    do throws(Errno) { return try Folder([.photo], below: folder) } catch {
       if error != .noEntry { throw error }
-      try mount.folder(album.found.path).makeDirectory(.photo)
-      return try mount.folder(album.found.path + [.photo])
+      try folder.makeDirectory(.photo)
+      return try Folder([.photo], below: folder)
     }
   }
 }

@@ -29,7 +29,7 @@ struct UploadFiles: Sendable {
     var inode = inode
     for name in folders {
       guard let album = space.index.album(inode) else { throw GalleryError(.unknown) }
-      let folder = try space.mount.folder(album.found.path)
+      let folder = try space.mount.folder(of: album)
       do throws(Errno) { try folder.makeDirectory(name) } catch {
         if error != .exists { throw error }
       }
