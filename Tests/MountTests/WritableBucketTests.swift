@@ -310,7 +310,7 @@ import Testing
       before=$(requests); mount_here
       most $before 36
       before=$(requests); mkdir $M/A; echo 1 > $M/A/Photo/1
-      most $before 13
+      most $before 16
       albumfs umount -q $M
       """)
   }
