@@ -12,6 +12,8 @@ import Testing
       case reply(
         status: Int, code: String? = nil, tag: String? = nil, body: [UInt8] = [], date: Int64? = nil
       )
+      /// A listing of these keys.
+      case listing([String])
       /// libcurl may have sent the request twice.
       case repeated(status: Int)
       case fault(RemoteFault)
@@ -40,6 +42,10 @@ import Testing
         reply.version = tag.map { ObjectVersion($0) }
         reply.size = Int64(body.count)
         return (reply, body)
+      case .listing(let keys)?:
+        let objects = keys.map { ListedObject(name: $0, size: 1, version: ObjectVersion("v")) }
+        (reply.status, reply.page) = (200, ObjectPage(objects: objects, next: nil))
+        return (reply, [])
       case .repeated(let status)?:
         (reply.status, reply.mayBeRepeated) = (status, true)
         return (reply, [])
@@ -92,6 +98,18 @@ import Testing
     let store = try store(server)
     #expect(try store.save("keys", [1], .any) == ObjectVersion("v"))
     #expect(server.isUsedUp && server.commands.count == 4)
+  }
+
+  /// A listing of other objects may be the reply to another request. Whoever believed it would miss files.
+  @Test func aListingOfOtherObjectsIsAskedForAgain() throws {
+    let server = Server([
+      .listing(["p/segments/3/a", "p/segments/3/b"]), .listing(["p/segments/2/a"]),
+      .reply(status: 200), .listing(["p/segments/2/b"]), .listing(["other"]), .listing(["other"]),
+    ])
+    let store = try store(server)
+    #expect(try store.list("segments/2", part: nil).objects.map(\.name) == ["segments/2/a"])
+    #expect(try store.list("segments/2", part: nil).objects.map(\.name) == ["segments/2/b"])
+    #expect(throws: ObjectError.failed("its listing")) { try store.list("segments/2", part: nil) }
   }
 
   @Test func withoutPatienceTheLastReasonIsNamed() throws {

@@ -15,6 +15,10 @@ package enum RemoteCommand: Equatable, Sendable {
   /// `part`: the next part of an earlier page.
   case list(prefix: String, part: String?)
   case remove(key: String)
+
+  var isListing: Bool {
+    if case .list = self { true } else { false }
+  }
 }
 
 /// The server, and the bucket of all requests.

@@ -213,7 +213,7 @@ package final class S3Store: ObjectStore {
         case .skewed: throw .refused(.clock)
         case .unknownCredentials(let code): throw .refused(.credentials(code))
         case .garbled:
-          if isRepeated { throw .damaged }
+          if isRepeated { throw command.isListing ? .failed("its listing") : .damaged }
           hindrance = .cut
         case .again(let reason): hindrance = reason
         }

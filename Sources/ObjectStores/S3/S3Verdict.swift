@@ -19,13 +19,19 @@ enum S3Verdict: Equatable {
     }
     let code = reply.code ?? ""
     switch reply.status {
-    case 200...299, 304, 412, 416: self = .final
+    case 200...299, 304, 412, 416: self = S3Verdict.replies(reply, to: command) ? .final : .garbled
     case 404: self = code == "NoSuchBucket" ? .error(.refused(.noBucket)) : .final
     case 408, 409, 425, 429, 500, 502, 503, 504: self = .again(.status(reply.status))
     case 507: self = .error(.full)
     case 301, 307: self = .error(.refused(.region))
     default: self = S3Verdict(status: reply.status, code)
     }
+  }
+
+  /// False of a listing that is none, or one of other objects: it may be the reply to another request.
+  private static func replies(_ reply: RemoteReply, to command: RemoteCommand) -> Bool {
+    guard case .list(let prefix, _) = command else { return true }
+    return reply.page?.objects.allSatisfy { $0.name.hasPrefix(prefix) } ?? false
   }
 
   private init(_ fault: RemoteFault) {
