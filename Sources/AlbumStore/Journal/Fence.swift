@@ -229,7 +229,7 @@ final class Fence: Sendable {
     try files.listAnew().numbers(of: .fence).last.flatMap { read($0, files) }
   }
 
-  /// What the fence of a number says; nil if it cannot be read.
+  /// Reads the fence of a number; returns nil if it cannot be read.
   static func read(_ number: SegmentNumber, _ files: SegmentFiles) -> FenceRecord? {
     if case .file(let record) = try? look(at: number, files) { record } else { nil }
   }
@@ -368,7 +368,7 @@ final class Fence: Sendable {
     return nil
   }
 
-  /// What is there now of what recovery read.
+  /// The state, at this look, of the files that recovery read.
   private struct Surroundings: Sendable {
     /// The fence that was the newest.
     var former = Sight.missing

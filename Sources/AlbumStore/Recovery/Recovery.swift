@@ -212,7 +212,7 @@ struct Recovery {
     }
   }
 
-  /// What shows whether the journal has its end, where no segment was begun after it.
+  /// Tells whether the journal is complete, if no segment was begun after its last frame.
   private func endEvidence(_ catalog: borrowing Catalog) -> JournalEndEvidence {
     // A full journal segment gets its seal when its successor is on disk.
     if lacksSuccessor { return .noSuccessor }

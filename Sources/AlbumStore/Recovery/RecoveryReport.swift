@@ -1,7 +1,7 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// What shows whether a space's journal has its end.
+/// The evidence on whether the end of a space's journal is missing.
 package enum JournalEndEvidence: Equatable, Sendable {
   /// Nothing shows that frames are missing behind the last one.
   case complete
@@ -51,7 +51,7 @@ package struct RecoveryReport: Equatable, Sendable {
   /// The number of journal segments after the newest readable one. They were begun just before a crash, or
   /// destroyed.
   var unreadableJournals = 0
-  /// What shows whether the journal has its end.
+  /// The evidence on whether the end of the journal is missing.
   package internal(set) var end = JournalEndEvidence.complete
   /// True if history ends with an unmount.
   package var wasClean = true
