@@ -218,7 +218,7 @@ struct ControlSocket: ~Copyable {
   }
 
   private static func names(in directory: String) -> [String] {
-    (try? PosixDirectory(path: directory).list("")) ?? []
+    (try? PlainFiles.names(in: directory)) ?? []
   }
 
   /// Paths of all sockets that are bound on this machine (proc_net(5)). The path follows after seven fields.

@@ -18,7 +18,7 @@ package struct MountPoint: Equatable, Sendable {
 
   private static func names(in path: String) throws(MountError) -> [String] {
     do throws(Errno) {
-      return try PosixDirectory(path: path).list("")
+      return try PlainFiles.names(in: path)
     } catch {
       throw MountPoint.error(error, path)
     }

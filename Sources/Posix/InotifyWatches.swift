@@ -7,7 +7,7 @@ package enum InotifyWatches {
     var found: Set<InodeNumber> = []
     for process in ProcessState.all() {
       let folder = "/proc/\(process)"
-      let descriptors = (try? PosixDirectory(path: folder + "/fd").list("")) ?? []
+      let descriptors = (try? PlainFiles.names(in: folder + "/fd")) ?? []
       for descriptor in descriptors
       where PathCalls.target(ofLink: "\(folder)/fd/\(descriptor)") == "anon_inode:inotify" {
         let text = (try? readWholeFile("\(folder)/fdinfo/\(descriptor)")) ?? []

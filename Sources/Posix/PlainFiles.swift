@@ -76,6 +76,12 @@ package enum PlainFiles {
     }
   }
 
+  /// All names in a directory but `.` and `..`, in no order. Bytes that are not UTF-8 are replaced.
+  package static func names(in directory: some SystemPath) throws(Errno) -> [String] {
+    let opened = try FileDescriptor(open: directory, O_RDONLY | O_DIRECTORY)
+    return try opened.readNames().names.map { String(decoding: $0, as: UTF8.self) }
+  }
+
   /// Returns when everything in the file system of a directory is on disk, as an fsync of a directory does
   /// in a space.
   package static func synchronize(_ directory: some SystemPath) throws(Errno) {

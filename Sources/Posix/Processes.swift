@@ -178,7 +178,7 @@ package struct ProcessHandle: ~Copyable {
 package enum ProcessState {
   /// The numbers of all processes, in their order.
   package static func all() -> [Int32] {
-    ((try? PosixDirectory(path: "/proc").list("")) ?? []).compactMap { Int32($0) }.sorted()
+    ((try? PlainFiles.names(in: "/proc")) ?? []).compactMap { Int32($0) }.sorted()
   }
 
   /// The name of the program, at most 15 bytes; empty if there is no such process.
@@ -234,7 +234,7 @@ package struct ThreadState: Sendable {
   /// All threads, in the order of their numbers.
   package static func all() -> [ThreadState] {
     let directory = "/proc/self/task"
-    let numbers = ((try? PosixDirectory(path: directory).list("")) ?? []).compactMap { Int32($0) }
+    let numbers = ((try? PlainFiles.names(in: directory)) ?? []).compactMap { Int32($0) }
     return numbers.sorted().compactMap { ThreadState($0, "\(directory)/\($0)") }
   }
 

@@ -227,8 +227,11 @@ package final class MountedStore {
   package func sh(_ script: String) throws -> String {
     let outcome = try run(person, script)
     guard outcome.code == 0 else {
+      // A report may show the first line alone.
+      let last = outcome.errors.split(separator: "\n").suffix(2).joined(separator: "; ")
       throw Failed(
-        description: "exit \(outcome.code) of: \(script)\n\(outcome.output)\(outcome.errors)")
+        description:
+          "exit \(outcome.code), \(last), of: \(script)\n\(outcome.output)\(outcome.errors)")
     }
     return outcome.output.hasSuffix("\n") ? String(outcome.output.dropLast()) : outcome.output
   }

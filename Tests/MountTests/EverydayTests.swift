@@ -33,7 +33,7 @@ import Testing
         albumfs umount $W/made; test ! -e $W/made
         # Whoever unmounts.
         albumfs mount -q --password-file $P $S $W/made
-        fusermount3 -u $W/made
+        await fusermount3 -u $W/made
         await test ! -e $W/made
         # One of the user stays, and so does one that holds something.
         mkdir $W/made; albumfs mount -q --password-file $P $S $W/made

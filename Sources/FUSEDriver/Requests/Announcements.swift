@@ -34,9 +34,9 @@ final class Announcements: Sendable {
   /// The thread's number in the requests of the kernel, while it calls through the mount; otherwise 0.
   private let caller = Atomic<Int32>(0)
 
-  /// The thread waits so long for more thumbnails, because to look for watches takes a millisecond for every
-  /// ten processes or so.
-  private static let batching = Duration.milliseconds(500)
+  /// The thread waits so long for more thumbnails, and at least so many times as long as it last looked for
+  /// watches: a look visits all open files of all processes.
+  private static let (batching, rest) = (Duration.milliseconds(500), 30)
 
   /// Begins to announce in a mount.
   func start(
@@ -95,8 +95,11 @@ final class Announcements: Sendable {
   // MARK: The thread
 
   private func run(_ fileSystem: FileSystem, _ mountPoint: String, _ device: DeviceNumber) {
-    while let photos = next() {
+    var pause = Announcements.batching
+    while let photos = next(after: pause) {
+      let start = MonotonicTime.now
       let watched = InotifyWatches.inodes(on: device)
+      pause = max(Announcements.batching, (MonotonicTime.now - start) * Announcements.rest)
       if watched.isEmpty { continue }
       let thumbnails = Set(photos.compactMap(fileSystem.thumbnail))
       for directory in watched where !thumbnails.isEmpty {
@@ -112,14 +115,14 @@ final class Announcements: Sendable {
     }
   }
 
-  /// Waits for new thumbnails. Returns nil after `stop`.
-  private func next() -> Set<InodeNumber>? {
+  /// Waits for new thumbnails, and then for more. Returns nil after `stop`.
+  private func next(after pause: Duration) -> Set<InodeNumber>? {
     let isOpen = state.waiting { state -> Bool? in
       if !state.isOpen { return false }
       return state.photos.isEmpty ? nil : true
     }
     if !isOpen { return nil }
-    let deadline = MonotonicTime.now + Announcements.batching
+    let deadline = MonotonicTime.now + pause
     _ = state.waiting(until: deadline) { $0.isOpen ? nil : () }
     return state.withLock { state in
       defer { state.photos = [] }

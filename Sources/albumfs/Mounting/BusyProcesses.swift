@@ -93,7 +93,6 @@ enum BusyProcesses {
   private static var others: [Int32] { ProcessState.all().filter { $0 != getpid() } }
 
   private static func entries(_ path: String) -> [String] {
-    guard let directory = try? PosixDirectory(path: path) else { return [] }
-    return (try? directory.list("")) ?? []
+    (try? PlainFiles.names(in: path)) ?? []
   }
 }

@@ -35,7 +35,10 @@ struct OrderlyUnmount {
     let place = !lazy && isRemote ? "in the bucket" : "on disk"
     let before = MountHolders(of: mount.device, servedBy: client.daemon.pid)
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
-      throw busy()
+      let users = visibleUsers()
+      // Whoever only looked something up has gone meanwhile.
+      if !users.isEmpty { throw busy(users) }
+      if try Unmounting.unmount(mount.mountPoint, lazy: false) == .busy { throw busy([]) }
     }
     if lazy { return }
     let others = MountHolders(of: mount.device, servedBy: client.daemon.pid).remaining(of: before)
@@ -235,7 +238,8 @@ struct OrderlyUnmount {
   /// open between two files.
   private static let (looking, looks) = (Duration.seconds(1), 20)
 
-  private func busy() -> Failure {
+  /// Empty if none is visible.
+  private func visibleUsers() -> [BusyProcess] {
     var processes = BusyProcesses.of(mount)
     let end = MonotonicTime.now + OrderlyUnmount.looking
     var count = 1
@@ -244,6 +248,10 @@ struct OrderlyUnmount {
       processes = BusyProcesses.of(mount)
       count += 1
     }
+    return processes
+  }
+
+  private func busy(_ processes: [BusyProcess]) -> Failure {
     var lines = ["\(UserConfiguration.abbreviated(mount.mountPoint)) is busy."]
     if processes.isEmpty { lines.append("  \(OrderlyUnmount.invisible)") }
     lines += processes.map { "  \($0.line)" }

@@ -38,7 +38,7 @@ final class StoreRoom {
           + "stores. Choose a directory outside of it.")
     }
     let names: [String]
-    do throws(Errno) { names = try PosixDirectory(path: path).list("") } catch {
+    do throws(Errno) { names = try PlainFiles.names(in: path) } catch {
       switch error {
       case .noEntry: return try roomToMake(path)
       case .notDirectory:
