@@ -26,9 +26,10 @@ package enum Subprocess {
   ///   - environment: the caller's if nil.
   ///   - isolated: gives the program a session and process group of its own, and no descriptor above the
   ///     redirected ones.
+  ///   - keepsIgnoredSignals: lets it ignore what this process ignores, as `nohup` wants it.
   package static func start(
     _ arguments: [String], program: String? = nil, _ redirections: [Redirection] = [],
-    environment: [String]? = nil, isolated: Bool = false
+    environment: [String]? = nil, isolated: Bool = false, keepsIgnoredSignals: Bool = false
   ) throws(Errno) -> Int32 {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -53,7 +54,8 @@ package enum Subprocess {
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
     unsafe sigfillset(&signals)
     unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-    let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+    var flags = POSIX_SPAWN_SETSIGMASK
+    if !keepsIgnoredSignals { flags |= POSIX_SPAWN_SETSIGDEF }
     unsafe posix_spawnattr_setflags(
       &attributes, Int16(flags) | (isolated ? clinux_spawn_session_flag() : 0))
     var pid: pid_t = 0

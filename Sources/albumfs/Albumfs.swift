@@ -44,10 +44,14 @@ enum Main {
     // Likewise a write beyond the limit of a file's length returns EFBIG.
     _ = signal(SIGXFSZ, SIG_IGN)
     Interruption.install()
+    if isWorker { AttendedCommand.becomeWorker() }
     var command: any ParsableCommand = Albumfs()
     do {
       command = try Albumfs.parseAsRoot(arguments())
-      if let store = (command as? any StoreCommand)?.namedStore { try StoreReach.require(store) }
+      if let stores = distantStores(of: command) {
+        if (command as? Mount)?.foreground != true { exit(try AttendedCommand.run(on: stores)) }
+        try stores.requireReply()
+      }
       try command.run()
       try Terminal.requireResults()
     } catch let failure as Failure {
@@ -56,6 +60,14 @@ enum Main {
       finish(parsing: error)
     }
   }
+
+  /// nil in the process that works on them.
+  private static func distantStores(of command: any ParsableCommand) -> DistantStores? {
+    if isWorker { return nil }
+    return (command as? any StoreCommand).flatMap { DistantStores($0.stores) }
+  }
+
+  private static let isWorker = CommandLine.arguments.dropFirst().first == AttendedCommand.word
 
   private static func fail(_ failure: Failure, _ sentence: String) -> Never {
     Terminal.complain(sentence)
@@ -71,7 +83,7 @@ enum Main {
   }
 
   private static func arguments() -> [String] {
-    let typed = Array(CommandLine.arguments.dropFirst())
+    let typed = Array(CommandLine.arguments.dropFirst(isWorker ? 2 : 1))
     if let refusal = Words.refusal(of: typed) {
       Terminal.message(refusal)
       exit(ExitStatus.code(for: .usage))

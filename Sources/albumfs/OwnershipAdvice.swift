@@ -6,10 +6,21 @@ import Posix
 protocol StoreCommand: ParsableCommand {
   /// nil if neither its arguments nor the user's settings name one.
   var namedStore: String? { get }
+  /// All stores, or directories for one, that it uses until it ends.
+  var stores: [String] { get }
+}
+
+extension StoreCommand {
+  var stores: [String] { namedStore.map { [$0] } ?? [] }
 }
 
 extension Mount: StoreCommand {
   var namedStore: String? { store ?? (try? UserConfiguration.read())?.entries.first?.store }
+}
+extension Init: StoreCommand { var namedStore: String? { store } }
+extension Copy: StoreCommand {
+  var namedStore: String? { store }
+  var stores: [String] { [store, target] }
 }
 extension Check: StoreCommand { var namedStore: String? { store } }
 extension SpaceAdd: StoreCommand { var namedStore: String? { store } }

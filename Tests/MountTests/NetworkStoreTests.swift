@@ -180,21 +180,27 @@ struct NetworkStoreTests {
       """)
   }
 
+  /// A server behind `$W/a` that can become silent, and what the next tests ask.
+  private static let stoppable = """
+    fusermount3 -u $W/a
+    printf '#!/bin/sh\necho $$ >%s\nexec /usr/lib/openssh/sftp-server\n' $W/server >$W/ssh
+    sshfs -o ssh_command=$W/ssh,dcache_stat_timeout=1,dcache_dir_timeout=1 server:$(dirname $S) $W/a
+    ends() {
+      local code=0 wanted=$1 words=$2
+      shift 2
+      timeout 100 "$@" >$W/said 2>&1 </dev/null || code=$?
+      [ $code = $wanted ] && grep -q -- "$words" $W/said || { echo "exit $code: $(cat $W/said)" >&2; return 1; }
+    }
+    goes_on() { kill -CONT $(cat $W/server) || true; }
+    trap 'goes_on; leave' EXIT
+
+    """
+
   /// The same: no command waits for ever, and each can be ended. What is locked leaves the tree at once.
   @Test func noCommandWaitsForASilentServerForEver() throws {
     try with(
       """
-      fusermount3 -u $W/a
-      printf '#!/bin/sh\necho $$ >%s\nexec /usr/lib/openssh/sftp-server\n' $W/server >$W/ssh
-      sshfs -o ssh_command=$W/ssh,dcache_stat_timeout=1,dcache_dir_timeout=1 server:$(dirname $S) $W/a
-      ends() {
-        local code=0 wanted=$1 words=$2
-        shift 2
-        timeout 100 "$@" >$W/said 2>&1 </dev/null || code=$?
-        [ $code = $wanted ] && grep -q -- "$words" $W/said || { echo "exit $code: $(cat $W/said)" >&2; return 1; }
-      }
-      goes_on() { kill -CONT $(cat $W/server) || true; }
-      trap 'goes_on; leave' EXIT
+      \(NetworkStoreTests.stoppable)
       export ALBUMFS_TESTS_DELAYS=watch=1,silence=1,outage=2,locking=2
       for way in umount lock; do
         onto a
@@ -223,6 +229,43 @@ struct NetworkStoreTests {
         [ "$(cat $W/ma/Trip/Photo/$way $W/ma/Trip/Photo/$way-late | tr -d '\\n')" = 12 ]
         albumfs umount -q $W/ma
       done
+      """)
+  }
+
+  /// What asks for the password makes the server silent, so that the command has begun by then.
+  @Test func noCommandWaitsForAServerThatBecomesSilentForEver() throws {
+    try with(
+      """
+      \(NetworkStoreTests.stoppable)
+      onto a
+      head -c 300000 /dev/urandom >$W/1
+      cp $W/1 $W/ma/1
+      albumfs umount -q $W/ma
+      echo "another long password" >$W/new
+      printf '#!/bin/sh\nkill -STOP %s; cat %s\n' $(cat $W/server) $P >$W/silent
+      chmod +x $W/silent
+      commands=(
+        "check --password-command $W/silent $W/a/store"
+        "space password --password-command $W/silent --new-password-file $W/new $W/a/store"
+        "mount --password-command $W/silent $W/a/store $W/mb"
+      )
+      for command in "${commands[@]}"; do
+        ALBUMFS_TESTS_DELAYS=silence=1,outage=2 ends 42 'does not respond. What' albumfs $command
+        goes_on
+        await '! pgrep -f "attended.*$W/a/store"'
+        ALBUMFS_TESTS_DELAYS=silence=1 albumfs $command 2>$W/asked &
+        asking=$!
+        await 'grep -q "does not respond; waiting" $W/asked'
+        kill -TERM $asking
+        code=0; wait $asking || code=$?
+        [ $code = 15 ]
+        goes_on
+        await '! pgrep -f "attended.*$W/a/store"'
+      done
+      onto a
+      cmp $W/1 $W/ma/1
+      albumfs umount -q $W/ma
+      ends 0 'nothing is damaged' albumfs check --password-file $P $W/a/store
       """)
   }
 }

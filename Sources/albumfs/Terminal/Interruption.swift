@@ -38,6 +38,29 @@ enum Interruption {
     }
   }
 
+  private static let worker = Atomic<Int32>(0)
+
+  /// `collect` for a process that waits for another one. A signal of the terminal reaches both; one that a
+  /// program sent is passed on.
+  static func collect(passingTo process: Int32) {
+    worker.store(process, ordering: .relaxed)
+    asked.store(false, ordering: .relaxed)
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+      var action = sigaction()
+      var former = sigaction()
+      unsafe action.__sigaction_handler.sa_sigaction = { number, information, _ in
+        // SI_KERNEL is positive.
+        if let code = unsafe information?.pointee.si_code, code <= 0 {
+          _ = kill(Interruption.worker.load(ordering: .relaxed), number)
+        }
+        if Interruption.asked.exchange(true, ordering: .relaxed) { _exit(15) }
+      }
+      action.sa_flags = SA_SIGINFO
+      unsafe _ = sigaction(number, &action, &former)
+      if unsafe isIgnored(former.__sigaction_handler.sa_handler) { _ = signal(number, SIG_IGN) }
+    }
+  }
+
   /// Restores the kernel's default, for code with other signal handling.
   static func remove() {
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { _ = signal(number, SIG_DFL) }

@@ -23,11 +23,16 @@ enum ProcessSetup {
   /// Sets the name that `ps` and `top` show, at most 15 bytes. Otherwise it would be `exe`.
   static func nameProcess(_ name: String) { unsafe clinux_set_thread_name(name) }
 
+  /// Lets the kernel kill this process when the one that started it has ended.
+  static func endWithParent() {
+    _ = clinux_prctl(PR_SET_PDEATHSIG_VALUE, CUnsignedLong(SIGKILL), 0)
+  }
+
   /// Closes descriptors that the process inherited by accident.
   static func closeDescriptors(from first: CInt) {
     _ = clinux_close_from(CUnsignedInt(first))
   }
 }
 
-/// PR_SET_DUMPABLE of <sys/prctl.h>, which Glibc's module leaves out.
-private let PR_SET_DUMPABLE_VALUE: CInt = 4
+/// PR_SET_PDEATHSIG and PR_SET_DUMPABLE of <sys/prctl.h>, which Glibc's module leaves out.
+private let (PR_SET_PDEATHSIG_VALUE, PR_SET_DUMPABLE_VALUE): (CInt, CInt) = (1, 4)
