@@ -51,7 +51,6 @@ struct SegmentFolders: Sendable {
   var unsettled: Set<String> = []
   /// Objects of another type in the place of a folder.
   var misplaced: [String: Errno] = [:]
-  fileprivate var failure: StoreError?
 }
 
 extension StorageDirectory {
@@ -60,33 +59,35 @@ extension StorageDirectory {
 
   /// Lists the folders of segments, all of them.
   func segmentFolders() throws(StoreError) -> SegmentFolders {
-    let found = Mutex(SegmentFolders(), rank: .leaf)
     let folders: [String]
     do throws(Errno) { folders = try list(SegmentPath.root).filter(SegmentPath.isFolder) } catch {
       throw StoreError(reading: SegmentPath.root, error)
     }
-    inLanes(lanes, folders) { folder in
-      let path = "\(SegmentPath.root)/\(folder)"
-      do throws(Errno) {
-        let (files, times) = try self.listWithTimes(path)
-        let names = files.filter { $0.hasPrefix(folder) }.compactMap(SegmentName.init(text:))
-        found.withLock {
-          $0.names.formUnion(names)
-          if let times, !RestingTimes.isAtRest(times) { $0.unsettled.insert(path) }
-        }
-      } catch {
-        found.withLock {
-          if error.isMisplaced {
-            $0.misplaced[path] = error
-          } else {
-            $0.failure = StoreError(listing: path, error)
-          }
-        }
-      }
+    let found = try inLanes(lanes, folders) { folder throws(StoreError) in
+      try self.segmentFolder(folder)
     }
-    let result = found.withLock { $0 }
-    if let failure = result.failure { throw failure }
-    return result
+    var all = SegmentFolders()
+    for one in found {
+      all.names.formUnion(one.names)
+      all.unsettled.formUnion(one.unsettled)
+      all.misplaced.merge(one.misplaced) { $1 }
+    }
+    return all
+  }
+
+  private func segmentFolder(_ folder: String) throws(StoreError) -> SegmentFolders {
+    let path = "\(SegmentPath.root)/\(folder)"
+    var found = SegmentFolders()
+    do throws(Errno) {
+      let (files, times) = try listWithTimes(path)
+      found.names.formUnion(
+        files.filter { $0.hasPrefix(folder) }.compactMap(SegmentName.init(text:)))
+      if let times, !RestingTimes.isAtRest(times) { found.unsettled.insert(path) }
+    } catch {
+      if !error.isMisplaced { throw StoreError(listing: path, error) }
+      found.misplaced[path] = error
+    }
+    return found
   }
 
   /// The names of all segments in the store, from every folder.

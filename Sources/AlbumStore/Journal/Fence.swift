@@ -383,15 +383,10 @@ final class Fence: Sendable {
   /// The order of these looks does not matter, only whether all of them are before or after the fence is
   /// made. So they are made at once where each is a request to a server.
   private func lookAround() throws(StoreError) -> Surroundings {
-    let outcomes = Mutex<[Result<Surroundings, StoreError>]>([], rank: .leaf)
     let looks = (known > 0 ? [.former] : []) + (end == nil ? [] : [Look.end, .successor])
-    inLanes(files.directory.isReadFromServer ? looks.count : 1, looks) { [self] look in
-      let outcome = outcome(of: look)
-      outcomes.withLock { $0.append(outcome) }
-    }
+    let lanes = files.directory.isReadFromServer ? looks.count : 1
     var surroundings = Surroundings()
-    for outcome in outcomes.withLock({ $0 }) {
-      let seen = try outcome.get()
+    for seen in try inLanes(lanes, looks, { [self] look throws(StoreError) in try seen(look) }) {
       if case .file = seen.former { surroundings.former = seen.former }
       if !seen.isUnchanged { surroundings.isUnchanged = false }
     }
@@ -401,10 +396,6 @@ final class Fence: Sendable {
       surroundings.isUnchanged = try !hasSuccessor(of: end, by: last.session)
     }
     return surroundings
-  }
-
-  private func outcome(of look: Look) -> Result<Surroundings, StoreError> {
-    do throws(StoreError) { return .success(try seen(look)) } catch { return .failure(error) }
   }
 
   private func seen(_ look: Look) throws(StoreError) -> Surroundings {

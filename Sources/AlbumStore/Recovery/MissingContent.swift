@@ -208,13 +208,10 @@ struct MissingContent {
       let id = SegmentID(kind: .data, number: number)
       return files.birth(id).map { listing.contains(id, $0) } ?? false
     }
-    let found = Mutex<[SegmentNumber: Presence]>([:], rank: .leaf)
-    inLanes(files.directory.lanes, present) { number in
-      let id = SegmentID(kind: .data, number: number)
-      let seen = try? MissingContent.presence(ofFile: id, files)
-      found.withLock { $0[number] = seen }
+    let seen = inLanes(files.directory.lanes, present) { number in
+      try? MissingContent.presence(ofFile: SegmentID(kind: .data, number: number), files)
     }
-    presences = found.withLock { $0 }
+    presences = Dictionary(uniqueKeysWithValues: zip(present, seen)).compactMapValues { $0 }
   }
 
   private static func presence(ofFile id: SegmentID, _ files: SegmentFiles) throws(StoreError)

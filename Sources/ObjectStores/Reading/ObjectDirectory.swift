@@ -131,17 +131,14 @@ package final class ObjectDirectory: StorageDirectory {
   /// Makes the requests with which every use of a store begins, all at once: the listing of a small store,
   /// and its small files. Each counts once, and only for some seconds. Throws the error of the listing.
   package func look(loadsKeys: Bool) throws(ObjectError) -> Place {
-    let page = Mutex<Result<ObjectPage, ObjectError>>(.failure(.stopped), rank: .leaf)
     let names = StoreNames.configurations + (loadsKeys ? [StoreNames.keys] : [])
-    inLanes(names.count + 1, [""] + names) { [self] name in
-      if name.isEmpty {
-        let found = firstPage()
-        page.withLock { $0 = found }
-      } else {
-        first.give(name, beginning(of: name))
-      }
+    let pages = try inLanes(names.count + 1, [""] + names) {
+      [self] name throws(ObjectError) -> ObjectPage? in
+      if name.isEmpty { return try store.list("", part: nil) }
+      first.give(name, beginning(of: name))
+      return nil
     }
-    let found = try page.withLock({ $0 }).get()
+    guard let found = pages.compactMap({ $0 }).first else { throw .stopped }
     if found.next == nil { first.give(found) }
     return try place(found)
   }
@@ -158,16 +155,8 @@ package final class ObjectDirectory: StorageDirectory {
     return .unfinished(hasConfiguration: names.contains(StoreNames.configurations[0]))
   }
 
-  private func firstPage() -> Result<ObjectPage, ObjectError> {
-    do throws(ObjectError) { return .success(try store.list("", part: nil)) } catch {
-      return .failure(error)
-    }
-  }
-
   private func beginning(of path: String) -> Result<[UInt8], ObjectError> {
-    do throws(ObjectError) { return .success(try loadBeginning(path)) } catch {
-      return .failure(error)
-    }
+    Result { () throws(ObjectError) in try loadBeginning(path) }
   }
 
   package func list(_ path: String) throws(Errno) -> [String] {
@@ -222,20 +211,14 @@ package final class ObjectDirectory: StorageDirectory {
 
   /// One listing for each first digit of the folders.
   private func listAnew() throws(Errno) -> Listing {
-    let found = Mutex<Result<Listing, ObjectError>>(.success(Listing()), rank: .leaf)
-    inLanes(16, Array("0123456789abcdef")) { [store] digit in
-      do throws(ObjectError) {
-        let objects = try store.listAll("\(ObjectDirectory.root)/\(digit)")
-        found.withLock { result in
-          guard case .success(var listing) = result else { return }
-          for object in objects { listing.add(object) }
-          result = .success(listing)
-        }
-      } catch {
-        found.withLock { $0 = .failure(error) }
+    let found = try errno { () throws(ObjectError) in
+      try inLanes(16, Array("0123456789abcdef")) { [store] digit throws(ObjectError) in
+        try store.listAll("\(ObjectDirectory.root)/\(digit)")
       }
     }
-    return try errno { () throws(ObjectError) in try found.withLock { $0 }.get() }
+    var listing = Listing()
+    for objects in found { objects.forEach { listing.add($0) } }
+    return listing
   }
 
   /// Reads at `offset`; returns the number of bytes.

@@ -40,50 +40,38 @@ extension S3Store {
     let (winners, version) = try race(name)
     let content: [UInt8] = Array("\(name) second".utf8)
     let replaces = try holds(name, content, .same(version))
-    let looks = Looks()
-    var kinds: [Look] = [.old, .listed]
-    if triesContent { kinds.append(.content) }
-    inLanes(kinds.count, kinds) { [self] kind in
-      looks.give(kind, look(kind, name, content, version))
+    let kinds: [Look] = triesContent ? [.old, .listed, .content] : [.old, .listed]
+    let looks = Result { () throws(ObjectError) in
+      try inLanes(kinds.count, kinds) { [self] kind throws(ObjectError) in
+        try look(kind, name, content, version)
+      }
     }
     try remove(name)
     let isGone = try !hasObjects(name)
     if !isGone, try stat(name) != nil { return nil }
-    let (replacesOld, isListed) = (try looks.took(.old), try looks.took(.listed))
-    let trusts = try looks.took(.content)
+    let seen = Dictionary(uniqueKeysWithValues: zip(kinds, try looks.get()))
     return ObjectStoreProperties(
-      createsIfAbsent: winners == 1, replacesIfSame: replaces && !replacesOld,
-      listsAtOnce: isListed && isGone, checksContent: triesContent && !trusts)
+      createsIfAbsent: winners == 1, replacesIfSame: replaces && seen[.old] == false,
+      listsAtOnce: seen[.listed] == true && isGone, checksContent: seen[.content] == false)
   }
 
+  /// True if it succeeds.
   private func look(
     _ kind: Look, _ name: String, _ content: [UInt8], _ version: ObjectVersion
-  ) -> Result<Bool, ObjectError> {
-    do throws(ObjectError) {
-      switch kind {
-      case .old: return .success(try accepts(name, content + [1], .same(version)))
-      case .listed: return .success(try hasObjects(name))
-      case .content:
-        let wrong = SHA256.hash(content + [2])
-        return .success(try accepts(name, content, .any, digest: wrong))
-      }
-    } catch {
-      return .failure(error)
+  ) throws(ObjectError) -> Bool {
+    switch kind {
+    case .old: try accepts(name, content + [1], .same(version))
+    case .listed: try hasObjects(name)
+    case .content: try accepts(name, content, .any, digest: SHA256.hash(content + [2]))
     }
   }
 
   /// Lets four save at once. Returns how many succeed, and what is there then.
   private func race(_ name: String) throws(ObjectError) -> (winners: Int, ObjectVersion) {
-    let outcomes = Mutex<[Result<ObjectVersion?, ObjectError>]>([], rank: .leaf)
     let contents: [[UInt8]] = (1...4).map { Array("\(name) \($0)".utf8) }
-    inLanes(contents.count, contents) { [self] content in
-      let outcome = accepted(name, content, .absent)
-      outcomes.withLock { $0.append(outcome) }
-    }
-    var won: [ObjectVersion] = []
-    for outcome in outcomes.withLock({ $0 }) {
-      if let version = try outcome.get() { won.append(version) }
-    }
+    let won = try inLanes(contents.count, contents) { [self] content throws(ObjectError) in
+      try accepted(name, content, .absent)
+    }.compactMap { $0 }
     if let only = won.first, won.count == 1 { return (1, only) }
     guard let found = try load(name, nil, unless: nil) else { throw .failed("no content") }
     // The reply to the winner's request was that to its second arrival.
@@ -103,21 +91,19 @@ extension S3Store {
   private func accepts(
     _ name: String, _ content: [UInt8], _ condition: SaveCondition, digest: [UInt8]? = nil
   ) throws(ObjectError) -> Bool {
-    try accepted(name, content, condition, digest: digest).get() != nil
+    try accepted(name, content, condition, digest: digest) != nil
   }
 
   /// The result of a save; nil if the store refuses because of the condition or the digest.
   private func accepted(
     _ name: String, _ content: [UInt8], _ condition: SaveCondition, digest: [UInt8]? = nil
-  ) -> Result<ObjectVersion?, ObjectError> {
-    let digest = digest ?? SHA256.hash(content)
+  ) throws(ObjectError) -> ObjectVersion? {
     do throws(ObjectError) {
-      return .success(try save(name, content, condition, digest: digest))
+      return try save(name, content, condition, digest: digest ?? SHA256.hash(content))
     } catch {
       switch error {
-      case .exists, .changed, .absent, .damaged: return .success(nil)
-      case .refused(.other): return .success(nil)
-      default: return .failure(error)
+      case .exists, .changed, .absent, .damaged, .refused(.other): return nil
+      default: throw error
       }
     }
   }
@@ -131,18 +117,4 @@ private enum Look: Sendable {
   case listed
   /// A save of something else than the digest says.
   case content
-}
-
-private final class Looks: Sendable {
-  private let outcomes = Mutex<[Look: Result<Bool, ObjectError>]>([:], rank: .leaf)
-
-  func give(_ look: Look, _ outcome: Result<Bool, ObjectError>) {
-    outcomes.withLock { $0[look] = outcome }
-  }
-
-  /// True if it succeeded.
-  func took(_ look: Look) throws(ObjectError) -> Bool {
-    guard let outcome = outcomes.withLock({ $0[look] }) else { return false }
-    return try outcome.get()
-  }
 }

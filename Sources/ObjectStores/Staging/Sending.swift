@@ -211,16 +211,12 @@ extension StagedDirectory: StorageRelay {
   }
 
   package func send(_ paths: some Collection<String>) throws(Errno) {
-    let failure = Mutex<Errno?>(nil, rank: .leaf)
-    inLanes(StagedDirectory.lanes, Array(paths)) { [self] path in
-      if failure.withLock({ $0 }) != nil { return }
+    try inLanes(StagedDirectory.lanes, Array(paths)) { [self] path throws(Errno) in
       do throws(Errno) { try save(content(of: path)) } catch {
         // A file that was removed meanwhile need not go there.
-        if error == .noEntry { return }
-        failure.withLock { $0 = error }
+        if error != .noEntry { throw error }
       }
     }
-    if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
   package func sendRemovals(_ paths: [String]) throws(Errno) {
