@@ -91,14 +91,26 @@ enum ExifBlock {
   }
 
   /// Returns the orientation of the main picture, 1 to 8; nil if the block does not contain it.
+  ///
+  /// EXIF wants a number of 16 bits. Programs write other whole numbers too, and decoders (libexif, and so
+  /// libvips, which makes thumbnails) accept them all.
   static func orientation(in block: Range<Int64>, _ read: CaptureDate.Read) -> Int? {
     guard let (main, numbers) = mainEntries(block, read),
       let entry = main.first(where: { numbers.value($0[0..<2]) == 0x0112 }),
-      numbers.value(entry[2..<4]) == 3
+      let size = wholeNumbers[numbers.value(entry[2..<4])]
     else { return nil }
-    let orientation = numbers.value(entry[8..<10])
+    let count = numbers.value(entry[4..<8])
+    // Several numbers need not fit into the entry; the first one counts.
+    let value: [UInt8]? =
+      count * size <= 4
+      ? Array(entry[8..<12])
+      : bytes(size, at: Int64(numbers.value(entry[8..<12])), block, read)
+    guard count > 0, let orientation = value.map({ numbers.value($0[..<size]) }) else { return nil }
     return 1...8 ~= orientation ? orientation : nil
   }
+
+  /// The kinds of whole numbers, also those with a sign, and their sizes in bytes.
+  private static let wholeNumbers = [1: 1, 3: 2, 4: 4, 6: 1, 8: 2, 9: 4]
 
   /// True if the block names the maker of a camera, or is a DNG.
   static func namesCamera(in block: Range<Int64>, _ read: CaptureDate.Read) -> Bool {

@@ -9,9 +9,7 @@ enum StrippedPNG {
     "cHRM": 32, "gAMA": 4, "sRGB": 1, "cICP": 4, "mDCV": 24, "mDCv": 24, "cLLI": 8, "cLLi": 8,
   ]
 
-  static func plan(
-    _ file: inout FileWindow, _ orientation: Int
-  ) throws(StrippedPicture.Fault) -> StrippedPicture {
+  static func plan(_ file: inout FileWindow) throws(StrippedPicture.Fault) -> StrippedPicture {
     var result = StrippedPicture()
     try result.keep(0..<8)
     var offset: Int64 = 8
@@ -35,6 +33,13 @@ enum StrippedPNG {
         if !picture.hasPixels, picture.seen.insert(type).inserted {
           try result.insert(profile(&file, content))
         }
+      case "eXIf":
+        // Behind the pixels, some decoders look at it and some do not. So it stays where it is.
+        if picture.seen.insert(type).inserted, let orientation = file.orientation(in: content),
+          orientation > 1
+        {
+          try result.insert(chunk(type, StrippedPicture.exif(orientation: orientation)))
+        }
       default:
         let length = Int(min(content.upperBound - content.lowerBound, 800))
         let bytes = try file.bytes(length, at: content.lowerBound)
@@ -43,9 +48,6 @@ enum StrippedPNG {
         } else if type.utf8.first.map({ $0 & 0x20 == 0 }) ?? true, type != "PLTE" {
           // A decoder must know it, so it cannot go.
           throw .damaged
-        }
-        if type == "IHDR", orientation > 1 {
-          try result.insert(chunk("eXIf", StrippedPicture.exif(orientation: orientation)))
         }
       }
       offset = end
@@ -297,7 +299,8 @@ enum StrippedWebP {
 }
 
 /// Strips a GIF: frames, their control blocks and the loop count stay, and each but the frames is written
-/// anew. A colour profile goes, because hardly any program looks at one.
+/// anew. A colour profile goes, because hardly any program looks at one. Zeros between blocks go, and a
+/// missing end is added: decoders show such a file.
 enum StrippedGIF {
   /// Blocks that hold a loop count.
   private static let loops = ["NETSCAPE2.0", "ANIMEXTS1.0"]
@@ -312,11 +315,14 @@ enum StrippedGIF {
     var control: [UInt8] = []
     while true {
       let start = offset
-      switch try file.bytes(1, at: offset)[0] {
+      let isOver = hasPixels && offset == file.size
+      switch isOver ? 0x3B : try file.bytes(1, at: offset)[0] {
       case 0x3B:
         if !hasPixels { throw .damaged }
-        try result.keep(offset..<offset + 1)
+        try result.insert([0x3B])
         return result
+      case 0 where hasPixels:
+        offset += 1
       case 0x2C:
         let flags = try file.bytes(10, at: offset)[9]
         // The code size of LZW lies before the data.

@@ -42,7 +42,7 @@ package struct StrippedPicture: Equatable, Sendable {
     var window = FileWindow(size: size, read)
     switch ImageKind(sniffing: head) {
     case .jpeg: return try StrippedJPEG.plan(&window, orientation)
-    case .png: return try StrippedPNG.plan(&window, orientation)
+    case .png: return try StrippedPNG.plan(&window)
     case .webp: return try StrippedWebP.plan(&window, orientation)
     case .gif: return try StrippedGIF.plan(&window)
     case .heif, .avif: return try StrippedHEIF.plan(&window)
@@ -119,6 +119,9 @@ struct FileWindow {
     let place = Int(offset - start)
     return Array(buffer[place..<place + count])
   }
+
+  /// The orientation that EXIF data in a part of the file state; nil if they state none.
+  func orientation(in part: Range<Int64>) -> Int? { ExifBlock.orientation(in: part, read) }
 
   /// A big-endian number of at most 4 bytes.
   mutating func number(_ count: Int, at offset: Int64) throws(StrippedPicture.Fault) -> Int64 {

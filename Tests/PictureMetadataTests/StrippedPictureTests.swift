@@ -249,6 +249,55 @@ import Testing
     }
   }
 
+  /// A chunk of a PNG.
+  private func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+    func number(_ value: UInt32) -> [UInt8] {
+      (0..<4).map { UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * $0)) }
+    }
+    let body = Array(type.utf8) + content
+    return number(UInt32(content.count)) + body + number(CRC32(body).value)
+  }
+
+  /// Decoders turn a picture by any whole number, and so the copy is turned as the original is.
+  @Test func anOrientationStaysWhateverKindOfNumberItIs() throws {
+    let short: [UInt8] = [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0]
+    let plain = try TestPictures.encode(TestPictures.pixels(storedFor: 6), as: "jpg")
+    let picture = try TestPictures.tag(plain, "jpg", "-Orientation#=6")
+    let place = try #require(
+      picture.indices.dropLast(12).first { picture[$0..<$0 + 12].elementsEqual(short) })
+    let upright = try TestPictures.decode(picture)
+    for (kind, value) in [
+      (1, [6, 0, 0, 0]), (4, [0, 0, 0, 6]), (6, [6, 0, 0, 0]), (8, [0, 6, 0, 0]),
+      (9, [0, 0, 0, 6]),
+    ] as [(UInt8, [UInt8])] {
+      var odd = picture
+      odd.replaceSubrange(place..<place + 12, with: [0x01, 0x12, 0, kind, 0, 0, 0, 1] + value)
+      #expect(try TestPictures.decode(odd).bytes == upright.bytes, "\(kind)")
+      #expect(try TestPictures.decode(stripped(odd)).bytes == upright.bytes, "\(kind)")
+    }
+  }
+
+  /// Not all decoders look at what follows the pixels of a PNG.
+  @Test func theOrientationOfAPNGStaysWhereItIs() throws {
+    let png = try TestPictures.encode(TestPictures.pixels(), as: "png")
+    let bare = try stripped(png)
+    let turn = chunk("eXIf", StrippedPicture.exif(orientation: 6))
+    let camera = chunk("tEXt", Array("Model\0secret".utf8))
+    for place in [33, bare.count - 12] {
+      let turned = Array(bare[..<place] + turn + bare[place...])
+      #expect(try stripped(Array(bare[..<place] + camera + turn + bare[place...])) == turned)
+      #expect(try TestPictures.decode(stripped(turned)).width == TestPictures.decode(turned).width)
+    }
+  }
+
+  @Test func aGIFWithoutItsEndGetsOne() throws {
+    let gif = try stripped(try TestPictures.encode(TestPictures.pixels(), as: "gif"))
+    #expect(try stripped(Array(gif.dropLast())) == gif)
+    #expect(try stripped(Array(gif.dropLast()) + [0, 0, 0x3B]) == gif)
+    let pixels = try TestPictures.decode(gif).bytes
+    #expect(try TestPictures.decode(Array(gif.dropLast())).bytes == pixels)
+  }
+
   @Test func whatFollowsAJPEGGoes() throws {
     let picture = try TestPictures.encode(TestPictures.pixels(), as: "jpg")
     let second = try TestPictures.jpeg(orientation: 1)
