@@ -17,6 +17,7 @@ package final class FileSystem: Sendable {
   let pendingPhotos: PendingPhotos
   let origins = ThumbnailOrigins()
   let observers = Observers()
+  package let meant = MeantFiles()
   let thumbTimes = ThumbTimes()
   let past: PastNodes
   /// True if the root is that of a point, and not that of the present.

@@ -7,6 +7,7 @@ extension FileSystem {
     throws(FSError)
   {
     try writable()
+    let meant = self.meant.take(name, by: caller)
     let time = clock.now()
     let moment = space.removalMoment(time)
     let album = try space.change { (catalog: inout Catalog) throws(FSError) -> InodeNumber? in
@@ -17,6 +18,7 @@ extension FileSystem {
         throw FSError(.notFound)
       }
       if catalog.state(found.index).isDirectory { throw FSError(.isDirectory) }
+      if let meant, catalog.state(found.index).number != meant { throw FSError(.notFound) }
       if found.photo == nil {
         catalog.removeEntry(name, in: directory, at: moment)
       } else {

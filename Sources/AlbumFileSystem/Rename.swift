@@ -8,6 +8,7 @@ extension FileSystem {
     mode: RenameMode, for caller: Caller = .daemon
   ) throws(FSError) {
     try writable()
+    let meant = self.meant.take(name, by: caller)
     // Replacing by rename leaves the old file or the new one, so content is published before the name. After
     // an exchange both files have a name.
     try publishContent(of: name, in: parent)
@@ -16,6 +17,9 @@ extension FileSystem {
     let effects = try space.change { (catalog: inout Catalog) throws(FSError) -> RenameEffects in
       let from = Place(name: name, directory: try InodeIndex(directory: parent, in: catalog))
       let to = Place(name: newName, directory: try InodeIndex(directory: newParent, in: catalog))
+      if let meant, catalog.index(of: meant) != catalog.child(name, of: from.directory) {
+        throw FSError(.notFound)
+      }
       var effects = try Renaming.rename(from, to: to, mode: mode, at: moment, &catalog)
       effects.formerAlbum = Zone(of: from.directory, in: catalog).album.map {
         catalog.state($0).number

@@ -71,6 +71,9 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Asks whether this daemon serves the space of that name (`SpaceKeys.memoryName`). The reply is `done`
   /// with the count 1 or 0.
   case serves(space: String)
+  /// The thread's next request to remove or rename the name is for the file with this inode: where the name
+  /// leads to another one, it finds nothing. The reply is `done`.
+  case means(name: [UInt8], inode: UInt64, thread: Int32)
   /// The daemon refuses to open anything in the space, wherever that is mounted, removes its mount from the
   /// tree, and ends when the last open file is closed. The reply is `done`, at once; its count is that of the
   /// open files.

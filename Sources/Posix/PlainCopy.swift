@@ -28,15 +28,18 @@ package enum PlainCopy {
   /// file. Leaves nothing if it fails. Leaves out permissions, times and attributes that the target's file
   /// system refuses.
   ///
-  /// - Parameter watch: gets the number of bytes that were copied; returns false to stop.
+  /// - Parameters:
+  ///   - inode: throws `.changed` where the path of the original leads to another file; nil: to any.
+  ///   - watch: gets the number of bytes that were copied; returns false to stop.
   /// - Returns: the original as it was copied.
   package static func make(
-    _ path: some SystemPath, from source: some SystemPath,
+    _ path: some SystemPath, from source: some SystemPath, of inode: UInt64? = nil,
     watch: (Int64) -> Bool = { _ in true }
   ) throws(Fault) -> PlainEntry {
     let from = try reading(source) { .source($0) }
     let entry = try onSource { () throws(Errno) in PlainEntry(try from.status()) }
     guard entry.kind == .file else { throw .source(.invalid) }
+    if let inode, entry.file.inode != inode { throw .changed }
     let to: FileDescriptor
     do throws(Errno) {
       to = try FileDescriptor(open: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -48,6 +51,11 @@ package enum PlainCopy {
       let after = try onSource { () throws(Errno) in PlainEntry(try from.status()) }
       if !after.hasContent(of: entry) { throw .changed }
       copyAttributes(source, to: path)
+      // Attributes come by the path, which may lead elsewhere by now.
+      if let inode {
+        let now = try onSource { () throws(Errno) in try PlainEntry(source) }
+        if now.file.inode != inode { throw .changed }
+      }
       try setStatus(of: to, from: entry)
     } catch {
       unsafe _ = unlink(path.cString)

@@ -38,6 +38,33 @@ struct NamespaceTests {
       })
   }
 
+  /// A program that knows a file by its inode removes and renames no other one, also where another program
+  /// has just exchanged the names.
+  @Test func onlyTheFileThatACallerMeansIsRemovedAndRenamed() throws {
+    let (me, other) = (Caller(user: 0, group: 0, thread: 7), Caller(user: 0, group: 0, thread: 8))
+    for name in ["f", "g"] { try space.write(name, to: ".p/" + name) }
+    let (p, f) = (try space.number(".p"), try space.number(".p/f"))
+    let (here, there) = (try FileName("f"), try FileName("h"))
+    let files = space.fileSystem
+    func refused(_ call: () throws -> Void) {
+      files.meant.add(here, is: f, by: 7)
+      #expect(refusal(call) == .notFound)
+    }
+    try space.rename(".p/f", ".p/g", exchange: true)
+    refused { try files.unlink(here, in: p, for: me) }
+    refused { try files.rename(here, in: p, to: there, in: p, mode: RenameMode(), for: me) }
+    #expect(try space.text(".p/f") == "g" && space.text(".p/g") == "f")
+    // What one thread means is nothing to another one, or of another name, or of a later request.
+    files.meant.add(here, is: f, by: 7)
+    try files.rename(here, in: p, to: there, in: p, mode: RenameMode(), for: other)
+    try files.rename(there, in: p, to: here, in: p, mode: RenameMode(), for: me)
+    try files.unlink(here, in: p, for: me)
+    try space.rename(".p/g", ".p/f")
+    files.meant.add(here, is: f, by: 7)
+    try files.unlink(here, in: p, for: me)
+    #expect(!space.exists(".p/f"))
+  }
+
   @Test func aSetGroupIDDirectoryPassesItsGroupOn() throws {
     var change = AttributeChange()
     change.permissions = 0o2775

@@ -75,6 +75,57 @@ import Testing
     }
   }
 
+  /// Another program exchanges the names of two files all the time. What is done with the id of one is never
+  /// done with the other one.
+  @Test func noCallTakesTheOtherFileWhileNamesAreExchanged() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        import ctypes
+        libc = ctypes.CDLL(None)
+        with Server(S, delays="undo=0.1") as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            here, there = point + "/Empty/Photo/", point + "/There/Photo/"
+            empty = browser.albums()["Empty"]
+            target = browser.post("/api/albums", {"parent": None, "name": "There"})["album"]
+            kinds = ("rename", "move", "copy", "delete")
+            for kind in kinds:
+                for which in ("mine", "other"):
+                    with open(f"{here}{kind}-{which}.txt", "w") as file: file.write(f"{kind}-{which}")
+            eventually(lambda: len(browser.photos(empty)) == 8)
+            ids = {photo["name"]: photo["id"] for photo in browser.photos(empty)}
+            over = threading.Event()
+            def exchange(kind):
+                pair = [f"{here}{kind}-{which}.txt".encode() for which in ("mine", "other")]
+                while not over.is_set(): libc.renameat2(-100, pair[0], -100, pair[1], 2)
+            def is_done(kind, id):
+                try:
+                    if kind == "rename": return browser.post("/api/photo/" + id, {"name": "renamed.txt"})
+                    order = {"kind": kind, "ids": [id]}
+                    if kind != "delete": order["album"] = target["id"]
+                    job = browser.post("/api/jobs", order)["job"]
+                except Refused as error:
+                    assert error.code in ("unknown", "exists"), error
+                    return False
+                return not browser.wait(job)["errors"]
+            def contents(folder): return sorted(open(folder + name).read() for name in os.listdir(folder))
+            for kind in kinds:
+                over.clear()
+                thread = threading.Thread(target=exchange, args=(kind,))
+                thread.start()
+                try: tries = [is_done(kind, ids[f"{kind}-mine.txt"]) for _ in range(6)]
+                finally:
+                    over.set()
+                    thread.join()
+                assert f"{kind}-other" in contents(here), (kind, contents(here), contents(there))
+                assert not any("other" in text for text in contents(there)), (kind, contents(there))
+                if os.path.exists(here + "renamed.txt"): assert open(here + "renamed.txt").read() == "rename-mine"
+        """)
+    }
+  }
+
   @Test func whatWasDeletedComesBackOrGoesForGoodWithThePassword() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -1,4 +1,5 @@
 import AlbumModel
+import AlbumTestSupport
 import Posix
 import Testing
 
@@ -33,7 +34,42 @@ import Testing
     #expect(PhotoView.all.albums(ofFirst: 1 << 30, index) == [2, 3, 4])
     #expect(index.isDetailed(PhotoView.all.albums(ofFirst: 4, index)))
     #expect(!index.isDetailed(PhotoView.all.albums(ofFirst: 5, index)))
+    #expect(index.everyAlbum(first: []).map(\.found.inode) == [2, 3, 4])
+    #expect(index.everyAlbum(first: [4, 5]).map(\.found.inode) == [4, 2, 3])
     // Of these any photo may be the first.
+    #expect(index.undetailedCount == 9)
     #expect(PhotoView.date.albums(ofFirst: 1, index) == nil && !index.isDetailed(nil))
+  }
+
+  /// A listing waits for what a window shows, and not for an album of thousands. What has begun to read the
+  /// rest stops for it.
+  @Test func theFirstPhotosOfAnAlbumAreReadBeforeTheOthers() throws {
+    let scratch = try ScratchDirectory()
+    try PathCalls.makePrivateDirectory(scratch.path("A"))
+    try PathCalls.makePrivateDirectory(scratch.path("A/Photo"))
+    let found = album(2, "A", photos: 9, isRead: false)
+    let index = SpaceIndex()
+    index.replace(root: 1, by: [found, album(3, "B", photos: 9, isRead: false)])
+    func read(_ count: Int = .max, stopAfter limit: Int = .max) throws -> PhotoDetailsReader.Reading
+    {
+      let now = try #require(index.album(2))
+      var asked = 0
+      let read = PhotoDetailsReader(try Folder(scratch.path("")), now).read(first: count) {
+        asked += 1
+        return asked > limit
+      }
+      index.take([.init(album: 2, before: now.found.content, after: read.content)])
+      return read
+    }
+    let part = try read(4)
+    #expect(!part.isWhole && part.count == 4)
+    #expect(index.isDetailed([2, 3], first: 4) && !index.isDetailed([2, 3], first: 5))
+    let more = try read(stopAfter: 2)
+    #expect(!more.isWhole && more.count == 2)
+    let rest = try read()
+    #expect(rest.isWhole && rest.count == 3)
+    #expect(index.isDetailed([2, 3], first: 9) && !index.isDetailed([2, 3], first: 10))
+    #expect(try read().count == 0)
+    #expect(PhotoView.all.photos(ofFirst: 7) == 7 && PhotoView.date.photos(ofFirst: 7) == .max)
   }
 }

@@ -8,13 +8,17 @@ package struct Caller: Sendable {
   package var umask: UInt16
   /// The observer that sent the request. `FileSystemObserver.changed` marks the change that is its own.
   package var observer: (any FileSystemObserver)?
+  /// The thread that asks, by its number in the daemon's pid namespace; 0 if that is unknown.
+  package var thread: Int32
   package init(
-    user: UInt32, group: UInt32, umask: UInt16 = 0, observer: (any FileSystemObserver)? = nil
+    user: UInt32, group: UInt32, umask: UInt16 = 0, observer: (any FileSystemObserver)? = nil,
+    thread: Int32 = 0
   ) {
     self.user = user
     self.group = group
     self.umask = umask
     self.observer = observer
+    self.thread = thread
   }
 
   /// albumfs itself, for changes without a request.

@@ -117,6 +117,15 @@ extension Parts {
     }
   }
 
+  /// The next request of a thread is for this file.
+  func means(_ name: [UInt8], _ inode: UInt64, by thread: Int32) throws(Failure) -> ControlSummary {
+    guard let name = try? FileName(name) else {
+      throw Failure(.usage, "This is no name of a file.")
+    }
+    fileSystem.meant.add(name, is: InodeNumber(inode), by: thread)
+    return ControlSummary()
+  }
+
   func retryThumbnails(under path: String, _ which: ThumbnailSelection) throws(Failure)
     -> ControlSummary
   {

@@ -149,6 +149,8 @@ final class ControlRequests: Sendable {
         return .done(try parts.difference(from: old, to: new))
       case .serves(let space):
         return .done(ControlSummary(count: parts.space.memoryName == space ? 1 : 0))
+      case .means(let name, let inode, let thread):
+        return .done(try parts.means(name, inode, by: thread))
       case .preview(let path, let edge):
         return .picture(base64: try parts.preview(path, edge: edge))
       case .lock:

@@ -78,7 +78,8 @@ extension Driver {
   /// about changes that it requested.
   func asking(_ caller: KernelCaller) -> Caller {
     let ids = owners.stored(user: caller.user, group: caller.group)
-    return Caller(user: ids.user, group: ids.group, umask: caller.umask, observer: self)
+    return Caller(
+      user: ids.user, group: ids.group, umask: caller.umask, observer: self, thread: caller.thread)
   }
 
   /// `mode` as in mkdir(2).

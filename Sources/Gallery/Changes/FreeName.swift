@@ -27,13 +27,15 @@ enum GalleryName {
   }
 
   /// Moves files that belong together to the names that they have as a group in a directory. Where one name
-  /// is taken, all get the same number. Either all are moved or none.
+  /// is taken, all get the same number. Either all are moved or none. `inode` is nil for a file of which
+  /// nobody else knows the name.
   static func place(
-    _ files: [(name: FileName, wanted: MemberName)], of folder: borrowing Folder,
-    in target: borrowing Folder
+    _ files: [(name: FileName, inode: UInt64?, wanted: MemberName)], of folder: borrowing Folder,
+    in target: borrowing Folder, _ mount: MountedSpace
   ) throws(Errno) {
     try firstFree { number throws(Errno) in
-      try rename(files.map { ($0.name, $0.wanted.numbered(number)) }, of: folder, in: target)
+      let names = files.map { ($0.name, $0.inode, $0.wanted.numbered(number)) }
+      try rename(names, of: folder, in: target, mount)
     }
   }
 
@@ -51,13 +53,19 @@ enum GalleryName {
 
   /// Renames all files or none.
   static func rename(
-    _ files: [(from: FileName, to: FileName)], of folder: borrowing Folder,
-    in target: borrowing Folder
+    _ files: [(from: FileName, inode: UInt64?, to: FileName)], of folder: borrowing Folder,
+    in target: borrowing Folder, _ mount: MountedSpace
   ) throws(Errno) {
     var renamed: [(from: FileName, to: FileName)] = []
     do throws(Errno) {
-      for (from, to) in files {
-        try folder.rename(from, to: to, in: target)
+      for (from, inode, to) in files {
+        if let inode {
+          try mount.withMeant(from, is: inode, in: folder) { folder throws(Errno) in
+            try folder.rename(from, to: to, in: target)
+          }
+        } else {
+          try folder.rename(from, to: to, in: target)
+        }
         renamed.append((from, to))
       }
     } catch {

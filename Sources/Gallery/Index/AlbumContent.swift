@@ -69,6 +69,11 @@ final class AlbumContent: Sendable {
   private let byInode: [UInt32]
   /// True if the details of all photos and videos are read.
   let isDetailed: Bool
+  /// The same for the first photos and videos.
+  func isDetailed(first count: Int) -> Bool {
+    isDetailed
+      || (0..<min(count, self.count)).allSatisfy { details[$0].isRead || kinds[$0] == .other }
+  }
   /// True if a photo may get a thumbnail yet.
   let isWaiting: Bool
 

@@ -8,10 +8,15 @@ final class IndexUpkeep: Sendable {
   private let mount: MountedSpace
   private let index: SpaceIndex
   private let isStopped = Mutex(false, rank: .leaf)
-  /// Listings wait for the details of albums. The thread reads those of `wanted` before others. `done` has
-  /// each album for which a listing has waited; nil stands for all albums at once.
+  /// What listings wait for. One rule orders the work of the thread: **what somebody waits for goes before
+  /// what nobody waits for**, also before the rest of what the thread has begun.
   private struct Waits {
+    /// The albums of the last listing that waited for some, and the number of its photos: the first ones.
     var wanted: [UInt64] = []
+    var count = 0
+    /// How many listings wait for such photos now.
+    var waiting = 0
+    /// Each album for which a listing has waited; nil stands for all albums at once.
     var done: Set<UInt64?> = []
   }
   private let waits = Mutex(Waits(), rank: .leaf)
@@ -26,6 +31,8 @@ final class IndexUpkeep: Sendable {
   private static let tick = Duration.seconds(1)
   /// How long a page waits for details.
   private static let moment = TestHooks.delay(.details, .milliseconds(300))
+  /// No more photos than this get their details meanwhile.
+  private static let soon = 5000
   /// How long it reads details before it shows them, and looks for changes again. An album is read whole.
   private static let reading = Duration.milliseconds(400)
 
@@ -42,21 +49,25 @@ final class IndexUpkeep: Sendable {
     try PosixThread(name: "gallery-index") { [self] in run(whenGone) }.detach()
   }
 
-  /// Waits a moment for the details of some albums, or of all, so that a page shows photos in their shape and
-  /// order at once. Reads those of these albums first. Waits once: to an album that grows, photos come
-  /// without.
-  func waitForDetails(of albums: [UInt64]?) {
+  /// Waits a moment for the details of the first photos of some albums, or of all photos, so that a page
+  /// shows them in their shape and order at once. Waits once: to an album that grows, photos come without.
+  /// Does not wait for more than can be read meanwhile: a search would be late, and find no more.
+  func waitForDetails(of albums: [UInt64]?, first count: Int) {
+    if albums == nil, index.undetailedCount > IndexUpkeep.soon { return }
     let isFirst = waits.withLock { waits in
-      waits.wanted = albums ?? waits.wanted
+      if let albums { (waits.wanted, waits.count) = (albums, count) }
       let before = waits.done.count
       waits.done.formUnion(albums?.map { Optional($0) } ?? [nil])
-      return waits.done.count > before
+      if waits.done.count == before { return false }
+      if albums != nil { waits.waiting += 1 }
+      return true
     }
     if !isFirst { return }
     let end = MonotonicTime.now + IndexUpkeep.moment
-    while MonotonicTime.now < end, !index.isDetailed(albums) {
-      SystemClock.sleep(milliseconds: 10)
+    while MonotonicTime.now < end, !index.isDetailed(albums, first: count) {
+      SystemClock.sleep(milliseconds: 5)
     }
+    if albums != nil { waits.withLock { $0.waiting -= 1 } }
   }
 
   func stop() { isStopped.withLock { $0 = true } }
@@ -80,6 +91,8 @@ final class IndexUpkeep: Sendable {
     var nextSweep = MonotonicTime.now
     /// The albums that changed and were not looked at since.
     var due: Set<UInt64> = []
+    /// Everything was looked at a moment before.
+    let begin = MonotonicTime.now
     /// When to look for thumbnails again in albums that wait for some.
     var looks: [UInt64: (next: MonotonicTime, wait: Duration, revision: UInt64)] = [:]
     /// The revision of each album whose details were read, and that at which nothing was left to read.
@@ -101,6 +114,10 @@ final class IndexUpkeep: Sendable {
   }
 
   private func turn(_ notes: inout Notes) throws(Errno) {
+    if readAwaited() {
+      notes.isReading = true
+      return
+    }
     watchAll(&notes)
     var changed: Set<UInt64> = []
     if let watch {
@@ -127,6 +144,8 @@ final class IndexUpkeep: Sendable {
     do throws(Errno) {
       try look(at: notes.due)
       notes.due = []
+      // What it found may have details.
+      notes.isReading = true
     } catch {
       for inode in notes.due where (try? look(at: [inode])) != nil { notes.due.remove(inode) }
       throw error
@@ -182,7 +201,8 @@ final class IndexUpkeep: Sendable {
     var due: Set<UInt64> = []
     for album in index.everyAlbum where album.found.content.isWaiting {
       let inode = album.found.inode
-      var look = notes.looks[inode] ?? (now, IndexUpkeep.sweep, album.changed)
+      let first = max(now, notes.begin + IndexUpkeep.sweep)
+      var look = notes.looks[inode] ?? (first, IndexUpkeep.sweep, album.changed)
       if look.revision != album.changed { look = (now, IndexUpkeep.sweep, album.changed) }
       if now >= look.next {
         due.insert(inode)
@@ -267,6 +287,33 @@ final class IndexUpkeep: Sendable {
 
   // MARK: Details
 
+  /// Reads the details of the photos that a listing waits for. Returns false if there is nothing to read.
+  private func readAwaited() -> Bool {
+    let (wanted, count) = waits.withLock { $0.waiting > 0 ? ($0.wanted, $0.count) : ([], 0) }
+    var rest = count
+    var news: [SpaceIndex.Detailed] = []
+    for album in wanted.lazy.compactMap({ self.index.album(evenHidden: $0) }) where rest > 0 {
+      let content = album.found.content
+      if !content.isDetailed(first: rest) {
+        guard let root = try? mount.root() else { return false }
+        let read = PhotoDetailsReader(root, album).read(first: rest) {
+          self.isStopped.withLock { $0 }
+        }
+        if read.count > 0 {
+          news.append(.init(album: album.found.inode, before: content, after: read.content))
+        }
+      }
+      rest -= min(rest, content.count)
+    }
+    index.take(news)
+    return !news.isEmpty
+  }
+
+  /// True if something else goes before what nobody waits for.
+  private var hasBetter: Bool {
+    isStopped.withLock { $0 } || waits.withLock { $0.waiting > 0 }
+  }
+
   /// Reads the details of albums that have not had them yet, for a while. Then they show.
   private func readDetails(_ notes: inout Notes) {
     notes.isReading = false
@@ -274,28 +321,25 @@ final class IndexUpkeep: Sendable {
     if notes.detailedRevision == revision { return }
     let end = MonotonicTime.now + IndexUpkeep.reading
     var news: [SpaceIndex.Detailed] = []
-    let wanted = waits.withLock(\.wanted)
-    let every = index.everyAlbum
-    let albums =
-      wanted.compactMap { index.album(evenHidden: $0) }
-      + every.filter { !wanted.contains($0.found.inode) }
-    for album in albums where notes.detailed[album.found.inode] != album.changed {
-      // A listing waits for other albums now, and the thread reads those first.
-      let isOther = waits.withLock { $0.wanted != wanted }
-      if MonotonicTime.now >= end || isOther || isStopped.withLock({ $0 }) {
+    var whole: Set<UInt64> = []
+    for album in index.everyAlbum(first: waits.withLock(\.wanted))
+    where notes.detailed[album.found.inode] != album.changed {
+      if MonotonicTime.now >= end || hasBetter {
         notes.isReading = true
         break
       }
       guard let root = try? mount.root() else { return }
-      let new = PhotoDetailsReader(root, album).read { self.isStopped.withLock { $0 } }
-      news.append(.init(album: album.found.inode, before: album.found.content, after: new))
+      let read = PhotoDetailsReader(root, album).read { self.hasBetter }
+      news.append(
+        .init(album: album.found.inode, before: album.found.content, after: read.content))
+      if read.isWhole { whole.insert(album.found.inode) }
     }
     if news.isEmpty {
-      if !readTies(&notes) { notes.detailedRevision = revision }
+      if !notes.isReading, !readTies(&notes) { notes.detailedRevision = revision }
       return
     }
     index.take(news)
-    for each in news {
+    for each in news where whole.contains(each.album) {
       guard let album = index.album(evenHidden: each.album) else { continue }
       // An album that changed meanwhile is read again.
       let content = album.found.content
@@ -310,7 +354,7 @@ final class IndexUpkeep: Sendable {
     let end = MonotonicTime.now + IndexUpkeep.reading
     for album in index.everyAlbum where notes.tied[album.found.inode] != album.changed {
       guard let root = try? mount.root() else { return false }
-      let isOver = { MonotonicTime.now >= end || self.isStopped.withLock { $0 } }
+      let isOver = { MonotonicTime.now >= end || self.hasBetter }
       guard let new = PhotoDetailsReader(root, album).readTies(isOver: isOver) else {
         notes.tied[album.found.inode] = album.changed
         continue

@@ -16,28 +16,42 @@ struct PhotoDetailsReader: ~Copyable {
     self.album = album
   }
 
-  /// The content with details.
-  func read(isStopped: () -> Bool) -> AlbumContent {
+  /// What was read of an album.
+  struct Reading {
+    let content: AlbumContent
+    /// The number of photos and videos that got details.
+    let count: Int
+    /// True if all were looked at.
+    let isWhole: Bool
+  }
+
+  /// The content with details of the first photos, or of all, as far as nothing stops it.
+  func read(first limit: Int = .max, isStopped: () -> Bool) -> Reading {
     let content = album.found.content
     let path = album.found.path
     let thumb = try? Folder(path + [.thumb], below: root)
     var details = content.details
     var words: [Int: [UInt8]] = [:]
+    var isWhole = limit >= content.count
     let inPhoto = Set((0..<content.count).filter { !content.direct[$0] }.map(content.name))
-    for isDirect in [false, true] {
+    reading: for isDirect in [false, true] {
       guard let folder = try? Folder(path + (isDirect ? [] : [.photo]), below: root) else {
         continue
       }
-      for place in 0..<content.count where content.direct[place] == isDirect {
+      for place in 0..<min(limit, content.count) where content.direct[place] == isDirect {
         if details[place].isRead || content.kinds[place] == .other { continue }
-        if isStopped() { return content.with(details, words: words) }
+        if isStopped() {
+          isWhole = false
+          break reading
+        }
         let facts = PhotoDetailsReader.facts(of: content.name(place), in: folder)
         details[place] = PhotoDetailsReader.details(of: content, place, facts, in: folder, thumb)
         if isDirect, inPhoto.contains(content.name(place)) { details[place].isHopeless = true }
         words[place] = SearchText(name: content.name(place), facts).bytes
       }
     }
-    return content.with(details, words: words)
+    let read = words.isEmpty ? content : content.with(details, words: words)
+    return Reading(content: read, count: words.count, isWhole: isWhole)
   }
 
   /// The content with what ties films to photos, as far as time allows; nil if nothing is left to read.

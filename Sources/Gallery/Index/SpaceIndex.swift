@@ -265,14 +265,34 @@ extension SpaceIndex {
     return found
   }
 
-  /// True if the details of all photos in some albums are read; nil stands for all albums.
-  func isDetailed(_ albums: [UInt64]?) -> Bool {
+  /// True if the details of the first photos in some albums are read; nil stands for all photos.
+  func isDetailed(_ albums: [UInt64]?, first count: Int = .max) -> Bool {
     guard let albums else { return everyAlbum.allSatisfy(\.found.content.isDetailed) }
-    return albums.allSatisfy { album(evenHidden: $0)?.found.content.isDetailed ?? true }
+    var rest = count
+    for content in albums.lazy.compactMap({ self.album(evenHidden: $0)?.found.content }) {
+      if !content.isDetailed(first: rest) { return false }
+      rest -= min(rest, content.count)
+    }
+    return true
+  }
+
+  /// The number of photos in albums whose details are not all read.
+  var undetailedCount: Int {
+    everyAlbum.reduce(0) { $0 + ($1.found.content.isDetailed ? 0 : $1.found.content.count) }
   }
 
   /// All albums, hidden ones too, in no order.
   var everyAlbum: [Album] { state.withLock { Array($0.albums.values) } }
+
+  /// All albums, hidden ones too: some first, and then the others as "all photos" shows them.
+  func everyAlbum(first wanted: [UInt64]) -> [Album] {
+    state.withLock { state in
+      let first = Set(wanted)
+      let others = state.albums.values.filter { !first.contains($0.found.inode) }
+      return wanted.compactMap { state.albums[$0] }
+        + others.sorted { SpaceIndex.precedes($0.found.path, $1.found.path) }
+    }
+  }
 
   /// Rises with each change of the list of albums.
   var albumsRevision: UInt64 { state.withLock { $0.albumsChanged } }

@@ -138,10 +138,14 @@ extension GalleryRoutes {
           throw GalleryError(.invalid)
         }
         let new = try folder(of: parent, space)
-        try old.rename(album.name, to: name, in: new)
+        try space.mount.withMeant(album.name, is: album.found.inode, in: old) {
+          (old) throws(Errno) in try old.rename(album.name, to: name, in: new)
+        }
         space.refresh(try new.status().file.inode)
       } else if name != album.name {
-        try old.rename(album.name, to: name, in: old)
+        try space.mount.withMeant(album.name, is: album.found.inode, in: old) {
+          (old) throws(Errno) in try old.rename(album.name, to: name)
+        }
       }
       space.refresh(try old.status().file.inode)
     } else {

@@ -45,8 +45,9 @@ struct JobWork: Sendable {
     let folder = try space.mount.folder(found.folder)
     for file in found.files.reversed() {
       do {
-        try folder.require(file.row.name, is: file.row.inode)
-        try folder.removeFile(file.row.name)
+        try space.mount.withMeant(file.row.name, is: file.row.inode, in: folder) {
+          (folder) throws(Errno) in try folder.removeFile(file.row.name)
+        }
       } catch {
         if file.row.inode == item.photo || GalleryError(any: error).code != .unknown { throw error }
       }
@@ -142,10 +143,10 @@ struct JobWork: Sendable {
         if photo.album.found.inode == album.found.inode { return }
         let found = files(of: item, photo)
         let folder = try space.mount.folder(found.folder)
-        for file in found.files { try folder.require(file.row.name, is: file.row.inode) }
         let target = try space.photoFolder(of: album)
         try GalleryName.place(
-          found.files.map { ($0.row.name, $0.name) }, of: folder, in: target)
+          found.files.map { ($0.row.name, $0.row.inode, $0.name) }, of: folder, in: target,
+          space.mount)
       }
       job.end()
     }
@@ -164,18 +165,17 @@ struct JobWork: Sendable {
   /// All files have hidden names until the last one is complete.
   private func copy(_ found: PhotoFiles, to target: borrowing Folder) throws {
     let folder = try space.mount.folder(found.folder)
-    var partials: [(name: FileName, wanted: MemberName)] = []
+    var partials: [(name: FileName, inode: UInt64?, wanted: MemberName)] = []
     do {
       for file in found.files {
-        try folder.require(file.row.name, is: file.row.inode)
         let partial = FileName(known: Array(".albumfs-copy-\(RandomText.make(12))".utf8))
-        partials.append((partial, file.name))
-        if try !copy(file.row.name, of: folder, to: partial, in: target) {
+        partials.append((partial, nil, file.name))
+        if try !copy(file.row, of: folder, to: partial, in: target) {
           partials.removeLast()
           return JobWork.remove(partials.map(\.name), in: target)
         }
       }
-      try GalleryName.place(partials, of: target, in: target)
+      try GalleryName.place(partials, of: target, in: target, space.mount)
     } catch {
       JobWork.remove(partials.map(\.name), in: target)
       throw error
@@ -184,13 +184,12 @@ struct JobWork: Sendable {
 
   /// Returns false if a user stopped it; then there is no copy.
   private func copy(
-    _ name: FileName, of folder: borrowing Folder, to partial: FileName,
+    _ row: PhotoRow, of folder: borrowing Folder, to partial: FileName,
     in target: borrowing Folder
   ) throws(Errno) -> Bool {
     do throws(PlainCopy.Fault) {
-      _ = try PlainCopy.make(target.path(of: partial), from: folder.path(of: name)) { _ in
-        !job.isCancelled
-      }
+      let (source, copy) = (folder.path(of: row.name), target.path(of: partial))
+      _ = try PlainCopy.make(copy, from: source, of: row.inode) { _ in !job.isCancelled }
     } catch {
       if error == .stopped { return false }
       throw error.errno

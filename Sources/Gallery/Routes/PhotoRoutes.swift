@@ -14,7 +14,7 @@ extension GalleryRoutes {
         let asked = try PhotoView(request, session)
         if slice.lowerBound == 0 {
           let albums = asked.albums(ofFirst: slice.count, session.space.index)
-          session.space.waitForDetails(of: albums)
+          session.space.waitForDetails(of: albums, first: asked.photos(ofFirst: slice.count))
         }
         return session.listings.listing(of: try PhotoView(request, session), session)
           .response(slice)
@@ -152,13 +152,13 @@ extension GalleryRoutes {
   private func rename(_ photo: SpaceIndex.Photo, to name: FileName, _ session: Session) throws {
     let space = session.space
     let folder = try space.mount.folder(photo.folder)
-    try folder.require(photo.row.name, is: photo.row.inode)
-    var names = [(from: photo.row.name, to: name)]
+    var names = [(from: photo.row.name, inode: Optional(photo.row.inode), to: name)]
     let files = space.files(with: photo).files
     if files.first?.row.inode == photo.row.inode {
-      names += files.dropFirst().map { ($0.row.name, $0.name.following(name)) }
+      names += files.dropFirst().map { ($0.row.name, $0.row.inode, $0.name.following(name)) }
     }
-    try GalleryName.rename(names.filter { $0.from != $0.to }, of: folder, in: folder)
+    try GalleryName.rename(
+      names.filter { $0.from != $0.to }, of: folder, in: folder, space.mount)
     space.refresh(photo.album.found.inode)
   }
 }

@@ -27,6 +27,14 @@ enum PhotoView {
     }
   }
 
+  /// How many photos of those albums come before the others.
+  func photos(ofFirst count: Int) -> Int {
+    switch self {
+    case .all, .album(_, .name): count
+    case .album, .recent, .date, .found, .place: .max
+    }
+  }
+
   init(_ request: Request, _ session: Session) throws(GalleryError) {
     if let id = request.query("album") {
       let order = request.query("sort").map { Order(rawValue: $0) } ?? .name

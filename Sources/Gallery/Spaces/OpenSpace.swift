@@ -33,8 +33,10 @@ final class OpenSpace: Sendable {
     if isReadOnly { throw GalleryError(.readonly) }
   }
 
-  /// Waits a moment for the details of the photos of some albums, or of all.
-  func waitForDetails(of albums: [UInt64]?) { upkeep.waitForDetails(of: albums) }
+  /// Waits a moment for the details of the first photos of some albums, or of all.
+  func waitForDetails(of albums: [UInt64]?, first count: Int) {
+    upkeep.waitForDetails(of: albums, first: count)
+  }
 
   func close() { upkeep.stop() }
 
