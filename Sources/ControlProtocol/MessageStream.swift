@@ -120,7 +120,7 @@ package struct MessageStream: ~Copyable, Sendable {
   }
 
   /// True if a byte, or the end of the stream, arrives within that time; a negative time has no end.
-  func isReadable(within milliseconds: CInt) -> Bool {
+  package func isReadable(within milliseconds: CInt) -> Bool {
     var waiting = pollfd(fd: descriptor.rawValue, events: CShort(POLLIN), revents: 0)
     return unsafe poll(&waiting, 1, milliseconds) > 0
   }

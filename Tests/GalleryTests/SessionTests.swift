@@ -99,6 +99,47 @@ import Testing
     }
   }
 
+  /// A store whose server is silent is waited for by a process of its own, and not for long.
+  @Test func aSilentStoreDelaysNoLoginToAnotherOne() throws {
+    try GalleryStore.use { mounted in
+      let words = (0..<2).map { _ in "own \(UInt64.random(in: 0 ... .max))" }
+      try mounted.setPassword(words[0], "password-near")
+      try mounted.setPassword(words[1], "password-far")
+      try mounted.sh(
+        """
+        albumfs space password -q --password-file $P --new-password-file $W/../password-near $S
+        cp $W/../password-near $P
+        mkdir $W/far $W/net
+        printf '#!/bin/sh\necho $$ >%s\nexec /usr/lib/openssh/sftp-server\n' $W/server >$W/ssh
+        chmod +x $W/ssh
+        sshfs -o ssh_command=$W/ssh,dcache_stat_timeout=1 server:$W/far $W/net
+        albumfs init -q --kdf interactive --segment-size 1M --password-file $W/../password-far $W/net/store
+        """)
+      defer {
+        _ = try? mounted.sh(
+          "kill -CONT $(cat $W/server); timeout 60 albumfs umount -q $W/../mnt2; fusermount3 -uz $W/net"
+        )
+      }
+      try mounted.mount()
+      try mounted.sh("albumfs mount -q --password-file $W/../password-far $W/net/store $W/../mnt2")
+      try GalleryStore.python(
+        mounted,
+        """
+        far = int(open(W + "/server").read())
+        with Server("--mounted") as server:
+            assert Browser(server, "\(words[1])").albums() == {}
+            os.kill(far, signal.SIGSTOP)
+            try:
+                assert "Trip" in Browser(server, "\(words[0])").albums()
+                refused(403, "refused", Browser, server, "\(words[1])")
+            finally:
+                os.kill(far, signal.SIGCONT)
+            eventually(lambda: Browser(server, "\(words[1])"))
+        """)
+      try mounted.unmount()
+    }
+  }
+
   @Test func sessionsEndWhenNobodyUsesThemAndAtSignals() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -11,7 +11,7 @@ struct SessionCommand: ParsableCommand {
   static let name = "session"
   static let configuration = CommandConfiguration(commandName: name, shouldDisplay: false)
 
-  @Argument(help: "The store's directory.")
+  @Argument(help: "The store's directory; with --mounted, that of the only store to look at.")
   var store: String?
 
   @Argument(help: "An empty directory, for a space that is not mounted.")
@@ -27,18 +27,20 @@ struct SessionCommand: ParsableCommand {
   var passwordStdin = false
 
   func validate() throws {
-    if mounted == (store != nil) { throw ValidationError("Give a store, or --mounted.") }
-    if !mounted, mountpoint == nil { throw ValidationError("Give a mount point.") }
+    if !mounted, store == nil { throw ValidationError("Give a store, or --mounted.") }
+    if mounted == (mountpoint != nil) { throw ValidationError("Give a mount point.") }
   }
 
   func run() throws {
+    if mounted, let store { return try DistantTrial.work(on: store) }
     ProcessSetup.protectMemory()
     let password = try PasswordInput.existing(.standardInput, prompt: "")
     let found = mounted ? try inMounts(password) : try inStore(password)
     Terminal.result(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
   }
 
-  /// Tries all mounted stores, also after the right one, so that the time reveals nothing.
+  /// Tries all mounted stores, also after the right one, so that the time reveals nothing. Stores on other
+  /// machines are tried by other processes, so that none that is silent delays a login to another one.
   private func inMounts(_ password: borrowing SecretBytes) throws(Failure) -> GalleryMount {
     var stores: [String] = []
     for mount in try MountPath.table().spaces where mount.user == Credentials.user {
@@ -46,15 +48,26 @@ struct SessionCommand: ParsableCommand {
         stores.append(store)
       }
     }
+    let isDistant = { DistantStores([$0]) != nil }
+    let trials = stores.filter(isDistant).compactMap(DistantTrial.init)
     var found: GalleryMount?
-    for path in stores {
-      guard let store = try? StoreCommands.open(path),
-        let keys = try? store.unlock(password: password)
-      else { continue }
-      found = found ?? SessionCommand.mount(of: keys.memoryName)
+    for store in stores where !isDistant(store) {
+      found = found ?? SessionCommand.mount(in: store, unlockedBy: password)
+    }
+    for trial in trials {
+      let other = trial.result(of: password)
+      found = found ?? other
     }
     if let found { return found }
     throw Failure(.wrongPassword, "The password unlocks nothing that is mounted.")
+  }
+
+  /// The mount of the space of a store that a password unlocks; nil if it unlocks none that is mounted.
+  static func mount(in path: String, unlockedBy password: borrowing SecretBytes) -> GalleryMount? {
+    guard let store = try? StoreCommands.open(path),
+      let keys = try? store.unlock(password: password)
+    else { return nil }
+    return mount(of: keys.memoryName)
   }
 
   /// Mounts first, which derives the keys once. Only a space that is mounted already takes a second time.

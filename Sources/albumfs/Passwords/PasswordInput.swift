@@ -99,12 +99,19 @@ enum PasswordInput {
     let (ours, theirs) = try makeSocketPair()
     let writing = FileDescriptor(owning: ours)
     let reading = FileDescriptor(owning: theirs)
-    try unsafe password.withUnsafeBytes { bytes throws(Errno) in
-      // The socket is empty, and takes a password and a path at once.
-      _ = try unsafe writing.write(bytes)
-    }
-    try writing.writeAll(Array("\n\(line)\n".utf8))
+    try write(password, to: writing)
+    try writing.writeAll(Array("\(line)\n".utf8))
     if dup2(reading.rawValue, STDIN_FILENO) < 0 { throw .last }
+  }
+
+  /// Writes a password as a line to a socket that is empty, and so takes a password and a path at once.
+  static func write(
+    _ password: borrowing SecretBytes, to socket: borrowing FileDescriptor
+  ) throws(Errno) {
+    try unsafe password.withUnsafeBytes { bytes throws(Errno) in
+      _ = try unsafe socket.write(bytes)
+    }
+    try socket.writeAll([UInt8(ascii: "\n")])
   }
 
   /// The command inherits standard input and standard error, so that it can ask.

@@ -69,6 +69,14 @@ struct DistantStores {
     consuming func end() { _ = try? Subprocess.wait(number) }
   }
 
+  /// Returns when the file system of a store has responded: makes calls that no memory of the kernel replies
+  /// to. They may wait for ever.
+  static func ask(_ store: String) {
+    guard let directory = try? PosixDirectory(path: store) else { return }
+    _ = try? directory.capacity()
+    _ = try? directory.open(StorePath.configuration, .read).bytes(at: 0, count: 1)
+  }
+
   /// The file system of other machines that a path lies in, from the kernel's table alone.
   private static func network(of typed: String) -> MountEntry? {
     if typed.hasPrefix("s3:") { return nil }
@@ -88,12 +96,5 @@ struct Reach: ParsableCommand {
   @Argument(help: "The stores' directories.")
   var stores: [String]
 
-  /// Makes calls that no memory of the kernel replies to.
-  func run() {
-    for store in stores {
-      guard let directory = try? PosixDirectory(path: store) else { continue }
-      _ = try? directory.capacity()
-      _ = try? directory.open(StorePath.configuration, .read).bytes(at: 0, count: 1)
-    }
-  }
+  func run() { stores.forEach(DistantStores.ask) }
 }
