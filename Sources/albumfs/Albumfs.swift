@@ -121,11 +121,17 @@ extension Failure {
     (command as? Mount)?.staging.map { " --staging \($0.printable)" } ?? ""
   }
 
+  /// What waits on this machine belongs to one address of the server.
+  private func server(of command: any ParsableCommand) -> String {
+    let store = (command as? Mount)?.namedStore
+    return store.map(RemoteStores.isRemote) ?? false ? ", with the same address of the server" : ""
+  }
+
   /// nil if nothing that the user of this command can type helps.
   private func advice(for command: any ParsableCommand) -> String? {
     switch remedy {
     case .repair where (command as? Check)?.repair != true:
-      "You can repair it with albumfs check --repair\(staging(of: command))."
+      "You can repair it with albumfs check --repair\(staging(of: command))\(server(of: command))."
     case .mountReadOnly where (command as? Mount)?.readOnly == false:
       "You can mount it with --read-only."
     case .recoveryKey where (command as? any RecoveryKeyCommand)?.secret.recoveryKey == false:

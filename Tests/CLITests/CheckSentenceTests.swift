@@ -48,6 +48,8 @@ struct CheckSentenceTests {
       #expect(advice(nil, command).isEmpty)
     }
     #expect(advice(.repair, repairing).isEmpty)
+    let remote = try Mount.parse(["s3://bucket/album", "point", "--password-stdin"])
+    #expect(advice(.repair, remote).hasSuffix(" --repair, with the same address of the server."))
     #expect(advice(.mountReadOnly, mount) == " You can mount it with --read-only.")
     for command in [readOnly, check, password, key] as [any ParsableCommand] {
       #expect(advice(.mountReadOnly, command).isEmpty)

@@ -107,6 +107,9 @@ struct Check: RecoveryKeyCommand {
       "Checked \(counted(totals.files, "file")), \(SizeArgument.readable(totals.bytes)) "
         + "in \(counted(totals.records, "record"))"
         + (report.isDamaged ? "." : ": nothing is damaged."))
+    if repair, RemoteStores.isRemote(MountPath.resolve(store)) {
+      output.say("Changes that wait for another address of this server were not looked for.")
+    }
     if report.wantsRepair, !report.isDamaged, !repair {
       output.say(
         "albumfs keeps what the notes name: albumfs check --repair restores what is not shown.")

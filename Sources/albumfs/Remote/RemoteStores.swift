@@ -59,7 +59,7 @@ enum RemoteStores {
     )
   }
 
-  private static func isRemote(_ path: String) -> Bool { path.hasPrefix(S3Place.scheme) }
+  static func isRemote(_ path: String) -> Bool { path.hasPrefix(S3Place.scheme) }
 
   private static func place(_ path: String) throws(Failure) -> S3Place {
     if case .bucket(let place) = try StorePlace(path) { return place }
