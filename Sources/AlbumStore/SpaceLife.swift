@@ -70,7 +70,6 @@ extension Space {
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
-    files.rely(on: listing)
     defer { files.forgetListing() }
     RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     // Segments in a misplaced folder cannot be found: a session that writes would continue without them.
@@ -78,11 +77,7 @@ extension Space {
       folder.remedy = .mountReadOnly
       throw folder
     }
-    var recovery = Recovery(
-      listing, files: files, content: content, boot: options.boot, isReadOnly: options.readOnly,
-      omitting: options.omitting)
-    try recovery.run(into: &catalog)
-    try recovery.showWhole(&catalog)
+    var recovery = try recover(files, content, options, into: &catalog)
     if !options.readOnly {
       catalog.beginSession(files.session, behind: recovery)
       if let first = recovery.report.firstLostInode, !options.omitting.contains(.statedLoss) {
@@ -92,7 +87,7 @@ extension Space {
     let corrections = catalog.reconcile()
     recovery.position.loss = catalog.loss
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
-    let fence = Fence(files, behind: listing, try recovery.journalEnd())
+    let fence = Fence(files, behind: recovery.listing, try recovery.journalEnd())
     var leftBy: String?
     if !options.readOnly, !recovery.report.wasClean, !store.directory.kind.isLocal,
       !fence.isOf(killed)
@@ -122,6 +117,44 @@ extension Space {
     if report.wasClean { space.durability.makeRoomAtMount() } else { try space.conclude(recovery) }
     if options.worksInBackground { try space.housekeeping.start() }
     return space
+  }
+
+  /// How often the files of a server are read until two readings are the same.
+  private static let readings = 4
+
+  /// Restores the catalog. A session that writes goes on behind what recovery shows, so what that does not
+  /// see is left out for good, and one reply of a server may be wrong. So what files of a server lack counts
+  /// when two readings in a row show it.
+  private static func recover(
+    _ files: SegmentFiles, _ content: ContentStore, _ options: SpaceOpenOptions,
+    into catalog: inout Catalog
+  ) throws(StoreError) -> Recovery {
+    let isThere = files.directory.isReadFromServer
+    var report: RecoveryReport?
+    var failure: StoreError.Code?
+    for reading in 1...readings {
+      let listing = reading == 1 ? try files.list() : try files.listAnew()
+      files.rely(on: listing)
+      catalog = Catalog()
+      var recovery = Recovery(
+        listing, files: files, content: content, boot: options.boot, isReadOnly: options.readOnly,
+        omitting: options.omitting)
+      do throws(StoreError) {
+        try recovery.run(into: &catalog)
+        try recovery.showWhole(&catalog)
+        let isConfirmed = recovery.report == report || options.readOnly && reading > 1
+        if !isThere || !recovery.report.lacksSomething || isConfirmed { return recovery }
+        (report, failure) = (recovery.report, nil)
+      } catch {
+        let isOfContent = error.code == .damaged || error.code == .missing
+        if !isThere || !isOfContent || error.code == failure { throw error }
+        (report, failure) = (nil, error.code)
+      }
+      files.directory.forgetContents(of: nil)
+      files.closeReadable()
+    }
+    throw StoreError(
+      .inputOutput, "the server sends other content of the same files each time they are read")
   }
 
   /// After a crash: syncs the believed data, and begins a journal segment that states the exact cut.

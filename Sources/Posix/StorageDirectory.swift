@@ -103,6 +103,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func openThere(_ path: String) throws(Errno) -> any StorageFile
   /// Lists anew what is there, when it is listed next.
   func forgetListing()
+  /// Reads a file, or all, anew where it lies, when it is read next.
+  func forgetContents(of path: String?)
   /// Takes over that a file is where the store lies, perhaps with new content, though it may not be listed.
   func expect(_ path: String, byteCount: Int64)
   /// The names in a directory, without `.` and `..`, in no order. The empty path is the store.
@@ -148,6 +150,7 @@ extension StorageDirectory {
   package var relay: (any StorageRelay)? { nil }
   package func openThere(_ path: String) throws(Errno) -> any StorageFile { try open(path, .read) }
   package func forgetListing() {}
+  package func forgetContents(of path: String?) {}
   package func expect(_ path: String, byteCount: Int64) {}
   package func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?) {
     let times = try folderTimes(path)

@@ -70,6 +70,7 @@ final class Exchange: WebReceiver {
     case .load: return content
     case .list:
       reply.page = S3Response.page(content)
+      reply.prefix = S3Response.prefix(content)
       return []
     default: return []
     }

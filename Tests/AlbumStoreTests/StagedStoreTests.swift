@@ -228,6 +228,27 @@ import Testing
     #expect(try shown()["a"] == [1])
   }
 
+  /// Wrong bytes of the journal, and of all that it names, hide nothing from a mount that writes.
+  @Test(arguments: [SegmentKind.journal, .checkpoint, .data, .fence])
+  func wrongRepliesHideNothingFromAMount(of kind: SegmentKind) throws {
+    let machines = (Machine(self), Machine(self))
+    let first = try machines.0.open()
+    try first.write([1], to: "a")
+    try first.barrierThere()
+    first.abandon()
+    let keys = place.keys
+    let names = bucket.contents.keys.filter {
+      SegmentName(text: String($0.suffix(32))).flatMap { keys.segment(named: $0)?.kind } == kind
+    }
+    wrong.set(Set(names.map { "load \($0)" }))
+    let second = try machines.1.open()
+    #expect(try second.content(of: "a") == [1])
+    try second.write([2], to: "b")
+    try second.close()
+    wrong.set([])
+    #expect(try shown() == ["a": [1], "b": [2]])
+  }
+
   /// What does not fit is sent, and then there is room.
   @Test func aFullStagingDirectorySendsBeforeItTakesMore() throws {
     let machine = Machine(self, limit: 24 * Int64(StorePlace.segmentSize))

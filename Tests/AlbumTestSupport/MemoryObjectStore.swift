@@ -18,6 +18,8 @@ package final class MemoryObjectStore: ObjectStore {
     case garbled
     /// The same, and nothing shows it: other bytes, and the size 0.
     case wrong
+    /// The reply to a load of another object.
+    case exchanged(String)
     case error(ObjectError)
   }
 
@@ -93,7 +95,7 @@ package final class MemoryObjectStore: ObjectStore {
   package func save(
     _ name: String, _ bytes: [UInt8], _ condition: SaveCondition
   ) throws(ObjectError) -> ObjectVersion {
-    try call(.save, name) { (state) throws(ObjectError) in
+    try call(.save, name) { (state, name) throws(ObjectError) in
       try state.save(name, bytes, condition)
     }
   }
@@ -102,7 +104,7 @@ package final class MemoryObjectStore: ObjectStore {
     _ name: String, _ range: Range<Int64>?, unless known: ObjectVersion?
   ) throws(ObjectError) -> LoadedObject? {
     var isWrong = false
-    let found = try call(.load, name, { isWrong = $0 }) { (state) throws(ObjectError) in
+    let found = try call(.load, name, { isWrong = $0 }) { (state, name) throws(ObjectError) in
       state.objects[name]
     }
     guard var object = found else { throw .absent }
@@ -116,7 +118,7 @@ package final class MemoryObjectStore: ObjectStore {
 
   package func stat(_ name: String) throws(ObjectError) -> ObjectFacts? {
     var isWrong = false
-    var facts = try call(.stat, name, { isWrong = $0 }) { (state) throws(ObjectError) in
+    var facts = try call(.stat, name, { isWrong = $0 }) { (state, name) throws(ObjectError) in
       state.objects[name].map { object in
         ObjectFacts(
           size: Int64(object.bytes.count), version: object.version,
@@ -128,7 +130,7 @@ package final class MemoryObjectStore: ObjectStore {
   }
 
   package func list(_ prefix: String, part: String?) throws(ObjectError) -> ObjectPage {
-    try call(.list, prefix) { (state) throws(ObjectError) in
+    try call(.list, prefix) { (state, prefix) throws(ObjectError) in
       if part == nil, self.startsEmpty { return ObjectPage(objects: [], next: "") }
       let names = state.objects.keys.filter { $0.hasPrefix(prefix) && $0 > part ?? "" }.sorted()
       let page = names.prefix(ObjectPage.limit).map { name in
@@ -141,7 +143,7 @@ package final class MemoryObjectStore: ObjectStore {
   }
 
   package func remove(_ name: String) throws(ObjectError) {
-    try call(.remove, name) { (state) throws(ObjectError) in state.objects[name] = nil }
+    try call(.remove, name) { (state, name) throws(ObjectError) in state.objects[name] = nil }
   }
 
   package func settle() {}
@@ -150,7 +152,7 @@ package final class MemoryObjectStore: ObjectStore {
 
   private func call<Result: Sendable>(
     _ verb: Verb, _ name: String, _ tellWrong: (Bool) -> Void = { _ in },
-    _ body: @escaping @Sendable (inout State) throws(ObjectError) -> Result
+    _ body: @escaping @Sendable (inout State, String) throws(ObjectError) -> Result
   ) throws(ObjectError) -> Result {
     let number = state.withLock { state in
       state.calls[verb, default: 0] += 1
@@ -159,7 +161,8 @@ package final class MemoryObjectStore: ObjectStore {
     let fault = fault(verb, name, number)
     if case .error(let error) = fault { throw error }
     if case .lostRequest = fault { throw .unreachable(.cut) }
-    let again: @Sendable (inout State) -> Void = { _ = try? body(&$0) }
+    let again: @Sendable (inout State) -> Void = { _ = try? body(&$0, name) }
+    let name = if case .exchanged(let other) = fault { other } else { name }
     if case .late = fault {
       state.withLock { $0.late.append(again) }
       throw .unreachable(.slow)
@@ -172,7 +175,7 @@ package final class MemoryObjectStore: ObjectStore {
         if case .doubled = fault { state.late.append(again) }
       }
       do throws(ObjectError) {
-        let result = try body(&state)
+        let result = try body(&state, name)
         if verb == .save || verb == .remove { record(&state) }
         return .success(result)
       } catch {

@@ -238,6 +238,45 @@ import Testing
     #expect(try !directory.list("segments").isEmpty)
   }
 
+  /// Each reply to a load is once that to another one. The listing tells them apart.
+  @Test func exchangedRepliesAreNotBelieved() throws {
+    let seen = Mutex<Set<String>>([], rank: .test)
+    let store = MemoryObjectStore { verb, name, _ in
+      guard verb == .load, seen.withLock({ $0.insert(name).inserted }) else { return nil }
+      return .exchanged(name == Self.first ? Self.second : Self.first)
+    }
+    try Self.fill(store)
+    for offset in [0, Self.mebibyte + 7] {
+      for count in [200, 3 * Self.mebibyte] {
+        seen.withLock { $0 = [] }
+        let directory = ObjectDirectory(store)
+        let place = try directory.look(loadsKeys: true)
+        if case .unfinished = place { Issue.record("\(place)") }
+        #expect(try directory.contents(of: "keys", limit: 10_000) == store.contents["keys"])
+        for name in [Self.first, Self.second] {
+          let wanted = store.contents[name]!.dropFirst(offset).prefix(count)
+          let found = try directory.open(name, .read).bytes(at: Int64(offset), count: count)
+          #expect(found == Array(wanted), "\(name) \(offset) \(count)")
+        }
+      }
+    }
+  }
+
+  /// A segment that was saved again since it was listed is read as it is now. That takes one look.
+  @Test func whatWasSavedSinceTheListingIsRead() throws {
+    let store = MemoryObjectStore()
+    try Self.fill(store)
+    let directory = ObjectDirectory(store)
+    let file = try directory.open(Self.first, .read)
+    let more = Self.bytes(4 * Self.mebibyte, 7)
+    try store.save(Self.first, more, .any)
+    for number in 0..<3 {
+      let place = number * Self.mebibyte
+      #expect(try file.bytes(at: Int64(place), count: 500) == Array(more[place..<place + 500]))
+    }
+    #expect(store.calls(.stat) == 1 && store.calls(.load) == 3)
+  }
+
   @Test func nothingIsWritten() throws {
     let store = MemoryObjectStore()
     try Self.fill(store)

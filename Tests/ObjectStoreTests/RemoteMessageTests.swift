@@ -28,7 +28,7 @@ import Testing
     var reply = RemoteReply()
     (reply.status, reply.fault, reply.code) = (403, .broken, "AccessDenied")
     (reply.version, reply.size, reply.digest) = (ObjectVersion("\"e\""), 12, [0, 255])
-    (reply.date, reply.mayBeRepeated) = (5, true)
+    (reply.date, reply.mayBeRepeated, reply.range, reply.prefix) = (5, true, 3..<9, "")
     reply.page = ObjectPage(
       objects: [ListedObject(name: "a b", size: 7, version: ObjectVersion("\"e\""))],
       next: "b c")

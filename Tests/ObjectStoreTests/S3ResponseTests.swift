@@ -12,6 +12,9 @@ import Testing
       """
     let page = try #require(S3Response.page(Array(text.utf8)))
     #expect(page.next == "1&=")
+    #expect(S3Response.prefix(Array(text.utf8)) == nil)
+    let named = text.replacing("<IsT", with: "<Name>b</Name><Prefix>a &amp; b/</Prefix><IsT")
+    #expect(S3Response.prefix(Array(named.utf8)) == "a & b/")
     #expect(page.objects.map(\.name) == ["a & b/AB", "c"])
     #expect(page.objects[0].size == 12 && page.objects[0].version == ObjectVersion("\"e1\""))
   }
@@ -63,15 +66,18 @@ import Testing
     ]
     for line in lines { reply.take(line: Array(line.utf8)) { $0 == "now" ? 77 : nil } }
     #expect(reply.version == ObjectVersion("\"new\"") && reply.size == 1234)
-    #expect(reply.digest == [0x0A, 0xFF] && reply.date == 77)
+    #expect(reply.digest == [0x0A, 0xFF] && reply.date == 77 && reply.range == 0..<10)
   }
 
   /// A server says whatever it likes.
-  @Test(arguments: ["Content-Range: bytes 0-9/-5", "Content-Length: -1", "Content-Range: /"])
+  @Test(arguments: [
+    "Content-Range: bytes 0-9/-5", "Content-Length: -1", "Content-Range: /",
+    "Content-Range: bytes 9-0/x", "Content-Range: bytes 0-9223372036854775807/*",
+  ])
   func noSizeIsNegative(_ line: String) {
     var reply = RemoteReply()
     reply.take(line: Array(line.utf8)) { _ in nil }
-    #expect(reply.size == nil)
+    #expect(reply.size == nil && reply.range ?? 0..<10 == 0..<10)
     #expect(RemoteReply(Array("status 200\nsize -5\n".utf8))?.size == nil)
   }
 }

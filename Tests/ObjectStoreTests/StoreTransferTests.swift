@@ -211,6 +211,22 @@ import Testing
     #expect(target.contents["albumfs.conf"] == nil)
   }
 
+  /// A reply to another request comes with the digest of its own object.
+  @Test func anExchangedReplyIsNotCopied() throws {
+    let isFirst = Mutex(true, rank: .test)
+    let source = MemoryObjectStore { verb, name, _ in
+      if verb != .load || name != Self.segment(1) { return nil }
+      return isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst ? .exchanged(Self.segment(2)) : nil
+      }
+    }
+    try Self.fill(source)
+    let target = MemoryObjectStore()
+    _ = try StoreTransfer(from: source, to: target, Self.options()).run()
+    #expect(!isFirst.withLock { $0 } && target.contents == Self.wanted(source))
+  }
+
   @Test func aStoppedCopySaysSoAndContinues() throws {
     let (source, target) = (try Self.source(), MemoryObjectStore())
     let options = Self.options { $0.isStopped = { target.calls(.save) > 5 } }

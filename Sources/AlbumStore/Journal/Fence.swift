@@ -198,10 +198,11 @@ final class Fence: Sendable {
   private static func look(at number: SegmentNumber, _ files: SegmentFiles) throws(StoreError)
     -> Sight
   {
-    let sight = try lookOnce(at: number, files)
-    // One reply of a server may be wrong.
-    if case .file(nil) = sight, files.directory.isReadFromServer {
-      return try lookOnce(at: number, files)
+    var sight = try lookOnce(at: number, files)
+    if !files.directory.isReadFromServer { return sight }
+    for _ in 1..<Fence.looksForVerdict {
+      guard case .file(nil) = sight else { return sight }
+      sight = try lookOnce(at: number, files)
     }
     return sight
   }
@@ -292,8 +293,9 @@ final class Fence: Sendable {
       try relay.create(files.path(id), unsafe Array(UnsafeRawBufferPointer(image.bytes)))
     } catch {
       if error != .exists { throw StoreError(writing: files.path(id), error) }
-      let found = Fence.read(id.number, files)
-      // An earlier attempt of this session arrived after all.
+      // An earlier attempt of this session may have arrived after all.
+      var found: FenceRecord?
+      if case .file(let record) = try Fence.look(at: id.number, files) { found = record }
       if found?.session != files.session { throw takenOver(by: found) }
     }
     files.recordMade(id)
@@ -408,9 +410,7 @@ final class Fence: Sendable {
       seen.isUnchanged = try !hasSuccessor(of: end, by: end.birth)
       return seen
     }
-    // Twice before a verdict that ends the session: one reply may be wrong.
-    seen.isUnchanged = try isAsRead(end)
-    if !seen.isUnchanged { seen.isUnchanged = try isAsRead(end) }
+    seen.isUnchanged = try !isConfirmed { () throws(StoreError) in try !isAsRead(end) }
     return seen
   }
 
@@ -420,7 +420,18 @@ final class Fence: Sendable {
   ) throws(StoreError) -> Bool {
     let name = files.name(Fence.successor(of: end), session)
     if others.contains(name) { return false }
-    return try files.existsThere(name)
+    return try isConfirmed { () throws(StoreError) in try files.existsThere(name) }
+  }
+
+  /// How often a server has to say the same before that ends a session: one reply may be wrong, or be that to
+  /// another request.
+  private static let looksForVerdict = 4
+
+  private func isConfirmed(_ look: () throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    for _ in 0..<(files.directory.isReadFromServer ? Fence.looksForVerdict : 1) {
+      if try !look() { return false }
+    }
+    return true
   }
 
   /// A segment that is not there any more tells nothing.

@@ -123,6 +123,12 @@ package struct RecoveryReport: Equatable, Sendable {
       || checkpoint != .newest || isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
   }
 
+  /// True if anything was missing that a session had written, or if it may have been.
+  var lacksSomething: Bool {
+    isDamaged || isJournalIncomplete || isIncomplete || mayBeMixed || unreadableJournals > 0
+      || cutFrames > 0 || checkpoint != .newest || !incompleteFiles.isEmpty
+  }
+
   /// True if apparent garbage may be content that missing frames recorded. albumfs removes none of it until a
   /// repair has restored what it can.
   package var keepsLooseContent: Bool { isJournalIncomplete || loss != nil }

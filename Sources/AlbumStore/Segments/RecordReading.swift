@@ -37,7 +37,24 @@ extension ContentStore {
     file.loadAhead(base..<base + records * Int64(ContentStore.recordStride))
   }
 
+  /// One reply of a server may be wrong, so what does not decrypt is read twice.
   private func readPart(
+    _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
+  ) throws(StoreError) {
+    let before = origin
+    do throws(StoreError) {
+      return try unsafe readPartOnce(extent, into: buffer, noting: &origin)
+    } catch {
+      guard error.code == .damaged, files.directory.isReadFromServer, let path = error.path else {
+        throw error
+      }
+      files.directory.forgetContents(of: path)
+    }
+    origin = before
+    try unsafe readPartOnce(extent, into: buffer, noting: &origin)
+  }
+
+  private func readPartOnce(
     _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
   ) throws(StoreError) {
     let source = try source(of: extent.segment)

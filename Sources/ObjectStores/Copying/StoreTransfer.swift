@@ -290,7 +290,7 @@ package final class StoreTransfer: Sendable {
       return
     }
     let bytes: [UInt8]
-    do throws(ObjectError) { bytes = try source.load(object.name) } catch {
+    do throws(ObjectError) { bytes = try content(of: object) } catch {
       // A mounted store removes segments that it no longer needs.
       if error == .absent { return }
       throw fault(of: object.name, error) { .source($0, $1) }
@@ -299,6 +299,12 @@ package final class StoreTransfer: Sendable {
     state.withLock { state in
       state.known[object.name] = Known(version: object.version, size: Int64(bytes.count))
     }
+  }
+
+  /// The files of a directory change while they are read, and no reply of one is exchanged.
+  private func content(of object: ListedObject) throws(ObjectError) -> [UInt8] {
+    if source is DirectoryStore { return try source.load(object.name) }
+    return try source.load(object, nil).bytes
   }
 
   /// Saves a file, and reads it back on request.

@@ -8,6 +8,15 @@ package struct ObjectVersion: Hashable, Sendable {
   package let text: String
 
   package init(_ text: String) { self.text = text }
+
+  /// True if both name one state. Servers write an ETag with and without quotes, and what packs content on
+  /// the way marks it as weak.
+  func names(theSameAs other: ObjectVersion) -> Bool { plain == other.plain }
+
+  private var plain: String {
+    let text = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]
+    return text.filter { $0 != "\"" }
+  }
 }
 
 /// What must hold for an object to be saved.
@@ -53,6 +62,18 @@ package struct ListedObject: Equatable, Sendable {
     self.name = name
     self.size = size
     self.version = version
+  }
+}
+
+extension ListedObject {
+  fileprivate static let attempts = 4
+
+  /// True if a content can be that of this object. A store may name no versions.
+  func has(_ content: LoadedObject, _ range: Range<Int64>?) -> Bool {
+    let whole = 0..<size
+    if content.bytes.count != (range ?? whole).clamped(to: whole).count { return false }
+    if version.text.isEmpty || content.version.text.isEmpty { return true }
+    return content.version.names(theSameAs: version)
   }
 }
 
@@ -132,6 +153,31 @@ extension ObjectStore {
   package func load(_ name: String) throws(ObjectError) -> [UInt8] {
     guard let loaded = try load(name, nil, unless: nil) else { throw .failed("no content") }
     return loaded.bytes
+  }
+
+  /// Loads an object, or a part of it, that was listed. What comes may be the reply to another request, or
+  /// the object was saved again since. So another version than the listed one counts only if a further look
+  /// shows that one, or if the store says the same twice. A missing object is looked for twice.
+  package func load(
+    _ listed: ListedObject, _ range: Range<Int64>?
+  ) throws(ObjectError) -> LoadedObject {
+    var (known, wasAbsent) = (listed, false)
+    var former: LoadedObject?
+    for _ in 0..<ListedObject.attempts {
+      let found: LoadedObject?
+      do throws(ObjectError) { found = try load(listed.name, range, unless: nil) } catch {
+        if error != .absent || wasAbsent { throw error }
+        wasAbsent = true
+        continue
+      }
+      guard let found else { throw .failed("no content") }
+      if known.has(found, range) || found == former { return found }
+      former = found
+      guard let facts = try stat(listed.name) else { continue }
+      (known.size, known.version) = (facts.size, facts.version)
+      if known.has(found, range) { return found }
+    }
+    throw .damaged
   }
 
   /// All objects whose names begin with `prefix`, or the first of them, until `isEnough`.

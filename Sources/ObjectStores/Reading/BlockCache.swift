@@ -92,6 +92,12 @@ final class BlockCache: Sendable {
     state.notifyAll()
   }
 
+  /// Forgets all parts of all objects.
+  func forgetAll() {
+    state.withLock { ($0.entries, $0.byteCount) = ([:], 0) }
+    state.notifyAll()
+  }
+
   /// The part; nil if the caller must load it. Waits while another thread loads it.
   private func known(_ key: Key) -> [UInt8]? {
     state.waiting { state -> [UInt8]?? in

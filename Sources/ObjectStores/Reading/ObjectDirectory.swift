@@ -7,7 +7,7 @@ package import Posix
 package final class ObjectDirectory: StorageDirectory {
   fileprivate struct Segment: Equatable {
     var size: Int64
-    /// nil: this process has saved it.
+    /// nil: nothing is known of it.
     var version: ObjectVersion?
   }
 
@@ -29,6 +29,8 @@ package final class ObjectDirectory: StorageDirectory {
   private let listing = Mutex<Listing?>(nil, rank: .leaf)
   /// The listing before. Parts of what has changed since are not in the cache any more.
   private let former = Mutex<Listing?>(nil, rank: .leaf)
+  /// What has another version than the listing says, since it was saved again.
+  private let savedAgain = Mutex<[String: ListedObject]>([:], rank: .leaf)
 
   /// A thumbnail and its neighbours, or a fifth of a photo.
   private static let blockSize: Int64 = 1 << 20
@@ -63,12 +65,13 @@ package final class ObjectDirectory: StorageDirectory {
   func lists(_ path: String) throws(Errno) -> Bool { try listed().has(path) }
 
   /// Takes over that this process has saved a segment, or removed one: nil.
-  func record(_ path: String, _ size: Int64?) {
+  func record(_ path: String, _ size: Int64?, _ version: ObjectVersion? = nil) {
     forget(path)
     let parts = path.split(separator: "/").map(String.init)
     listing.withLock { listing in
-      if parts.count == 3 { listing?.record(parts[1], parts[2], size) }
+      if parts.count == 3 { listing?.record(parts[1], parts[2], size, version) }
     }
+    savedAgain.withLock { $0[path] = nil }
   }
 
   /// Drops what was read of a segment, which has another content now.
@@ -86,6 +89,13 @@ package final class ObjectDirectory: StorageDirectory {
       return listing
     }
     if let known { former.withLock { $0 = known } }
+  }
+
+  package func forgetContents(of path: String?) {
+    if let path { return forget(path) }
+    cache.forgetAll()
+    wholes.forgetAll()
+    readOnce.withLock { $0 = [] }
   }
 
   package func expect(_ path: String, byteCount: Int64) { record(path, byteCount) }
@@ -114,8 +124,10 @@ package final class ObjectDirectory: StorageDirectory {
     return facts.size
   }
 
+  private static let beginning: Range<Int64> = 0..<blockSize
+
   private func loadBeginning(_ path: String) throws(ObjectError) -> [UInt8] {
-    try load(path, 0..<ObjectDirectory.blockSize)
+    try load(path, ObjectDirectory.beginning)
   }
 
   // MARK: The first look
@@ -132,13 +144,20 @@ package final class ObjectDirectory: StorageDirectory {
   /// and its small files. Each counts once, and only for some seconds. Throws the error of the listing.
   package func look(loadsKeys: Bool) throws(ObjectError) -> Place {
     let names = StoreNames.configurations + (loadsKeys ? [StoreNames.keys] : [])
+    let files = Mutex<[String: Result<LoadedObject?, ObjectError>]>([:], rank: .leaf)
     let pages = try inLanes(names.count + 1, [""] + names) {
       [self] name throws(ObjectError) -> ObjectPage? in
       if name.isEmpty { return try store.list("", part: nil) }
-      first.give(name, beginning(of: name))
+      let content = beginning(of: name)
+      files.withLock { $0[name] = content }
       return nil
     }
     guard let found = pages.compactMap({ $0 }).first else { throw .stopped }
+    for (name, content) in files.withLock({ $0 }) {
+      let isShown = found.next == nil || found.objects.last.map { $0.name > name } ?? false
+      let listed = found.objects.first { $0.name == name }
+      first.give(name, isShown ? confirmed(content, name, listed) : content.map { $0?.bytes ?? [] })
+    }
     if found.next == nil { first.give(found) }
     return try place(found)
   }
@@ -155,8 +174,27 @@ package final class ObjectDirectory: StorageDirectory {
     return .unfinished(hasConfiguration: names.contains(StoreNames.configurations[0]))
   }
 
-  private func beginning(of path: String) -> Result<[UInt8], ObjectError> {
-    Result { () throws(ObjectError) in try loadBeginning(path) }
+  private func beginning(of path: String) -> Result<LoadedObject?, ObjectError> {
+    Result { () throws(ObjectError) in
+      try store.load(path, ObjectDirectory.beginning, unless: nil)
+    }
+  }
+
+  /// What a small file begins with. It is loaded again if that is not what the listing shows.
+  private func confirmed(
+    _ content: Result<LoadedObject?, ObjectError>, _ name: String, _ listed: ListedObject?
+  ) -> Result<[UInt8], ObjectError> {
+    Result { () throws(ObjectError) in
+      guard let listed else {
+        _ = try content.get()
+        return try loadBeginning(name)
+      }
+      if case .success(let found?) = content, listed.has(found, ObjectDirectory.beginning) {
+        return found.bytes
+      }
+      if case .failure(let error) = content, error != .absent { throw error }
+      return try store.load(listed, ObjectDirectory.beginning).bytes
+    }
   }
 
   package func list(_ path: String) throws(Errno) -> [String] {
@@ -192,6 +230,7 @@ package final class ObjectDirectory: StorageDirectory {
     } else {
       found = try listAnew()
     }
+    savedAgain.withLock { $0 = [:] }
     if let before {
       for path in found.changed(since: before) { forget(path) }
       readOnce.withLock { $0 = $0.filter(found.has) }
@@ -275,8 +314,28 @@ package final class ObjectDirectory: StorageDirectory {
   }
 
   private func load(_ path: String, _ range: Range<Int64>) throws(ObjectError) -> [UInt8] {
+    if let listed = object(at: path) {
+      let loaded = try store.load(listed, range)
+      if loaded.version != listed.version {
+        let now = ListedObject(name: path, size: listed.size, version: loaded.version)
+        savedAgain.withLock { $0[path] = now }
+      }
+      return loaded.bytes
+    }
     guard let loaded = try store.load(path, range, unless: nil) else { throw .failed("no content") }
     return loaded.bytes
+  }
+
+  /// A segment in the state in which it was seen last; nil if no version of it is known.
+  private func object(at path: String) -> ListedObject? {
+    if let known = savedAgain.withLock({ $0[path] }) { return known }
+    let parts = path.split(separator: "/").map(String.init)
+    if parts.count != 3 { return nil }
+    let known = listing.withLock { $0 } ?? former.withLock { $0 }
+    guard let segment = known?.folders[parts[1]]?[parts[2]], let version = segment.version else {
+      return nil
+    }
+    return ListedObject(name: path, size: segment.size, version: version)
   }
 
   private func block(
@@ -346,8 +405,7 @@ extension ObjectDirectory.Listing {
   fileprivate mutating func add(_ object: ListedObject) {
     let parts = object.name.split(separator: "/").map(String.init)
     if parts.count != 3 { return }
-    record(parts[1], parts[2], object.size)
-    folders[parts[1]]?[parts[2]]?.version = object.version
+    record(parts[1], parts[2], object.size, object.version)
   }
 
   fileprivate func has(_ path: String) -> Bool {
@@ -367,9 +425,13 @@ extension ObjectDirectory.Listing {
   }
 
   /// nil: it is not there any more.
-  fileprivate mutating func record(_ folder: String, _ name: String, _ size: Int64?) {
+  fileprivate mutating func record(
+    _ folder: String, _ name: String, _ size: Int64?, _ version: ObjectVersion?
+  ) {
     let former = folders[folder]?[name]?.size
-    folders[folder, default: [:]][name] = size.map { ObjectDirectory.Segment(size: $0) }
+    folders[folder, default: [:]][name] = size.map {
+      ObjectDirectory.Segment(size: $0, version: version)
+    }
     byteCount = byteCount.saturatingAdd(size ?? 0).saturatingSubtract(former ?? 0)
     count += (size == nil ? 0 : 1) - (former == nil ? 0 : 1)
   }

@@ -19,6 +19,7 @@ package enum RemoteCommand: Equatable, Sendable {
   var isListing: Bool {
     if case .list = self { true } else { false }
   }
+
 }
 
 /// The server, and the bucket of all requests.
@@ -162,6 +163,8 @@ package struct RemoteReply: Equatable, Sendable {
   package var version: ObjectVersion?
   /// Of the whole object.
   package var size: Int64?
+  /// The part of the object that came; nil if the server does not say it.
+  package var range: Range<Int64>?
   /// What was stated as the SHA-256 of the content when it was saved.
   package var digest: [UInt8]?
   /// The server's clock, in seconds since 1970.
@@ -170,6 +173,8 @@ package struct RemoteReply: Equatable, Sendable {
   package var mayBeRepeated = false
   /// With whole keys.
   package var page: ObjectPage?
+  /// How the keys of the page begin; nil if the server does not say it.
+  package var prefix: String?
 
   package init() {}
 
@@ -185,9 +190,12 @@ package struct RemoteReply: Equatable, Sendable {
     lines.add("code", code)
     lines.add("version", version?.text)
     lines.add("size", size.map { "\($0)" })
+    lines.add("from", range.map { "\($0.lowerBound)" })
+    lines.add("to", range.map { "\($0.upperBound)" })
     lines.add("digest", digest.map { Hexadecimal.text($0) })
     lines.add("date", date.map { "\($0)" })
     lines.add("repeated", mayBeRepeated ? "yes" : nil)
+    lines.add("prefix", prefix)
     if let page {
       lines.add("page", page.next == nil ? "last" : "more")
       lines.add("next", page.next)
@@ -209,6 +217,12 @@ package struct RemoteReply: Equatable, Sendable {
     code = lines["code"]
     version = lines["version"].map { ObjectVersion($0) }
     size = lines["size"].flatMap(RemoteReply.size)
+    if let from = lines["from"].flatMap(RemoteReply.size),
+      let to = lines["to"].flatMap(RemoteReply.size), from <= to
+    {
+      range = from..<to
+    }
+    prefix = lines["prefix"]
     digest = lines["digest"].flatMap { Hexadecimal.bytes($0) }
     date = lines["date"].flatMap { Int64($0) }
     mayBeRepeated = lines["repeated"] != nil

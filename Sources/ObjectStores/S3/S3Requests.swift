@@ -57,6 +57,15 @@ extension S3Call {
 }
 
 extension RemoteReply {
+  /// Of `bytes 0-9/1234`.
+  private static func range(_ text: some StringProtocol) -> Range<Int64>? {
+    guard text.hasPrefix("bytes "), let slash = text.firstIndex(of: "/") else { return nil }
+    let ends = text[..<slash].dropFirst(6).split(separator: "-").map { RemoteReply.size($0) }
+    guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, last < .max
+    else { return nil }
+    return first..<last + 1
+  }
+
   /// Takes what a line of a response's head says, `name: value`. The first line of a response is its status,
   /// and there may have been others before.
   package mutating func take(line: [UInt8], date: (String) -> Int64?) {
@@ -69,7 +78,9 @@ extension RemoteReply {
     let value = text[text.index(after: colon)...].filter { !$0.isNewline }.drop { $0 == " " }
     switch text[..<colon].lowercased() {
     case S3Field.tag: version = ObjectVersion(String(value))
-    case S3Field.range: size = value.split(separator: "/").last.flatMap(RemoteReply.size)
+    case S3Field.range:
+      size = value.split(separator: "/").last.flatMap(RemoteReply.size)
+      range = RemoteReply.range(value)
     case S3Field.digest: digest = Hexadecimal.bytes(value)
     case S3Field.date: self.date = date(String(value))
     case "content-length" where size == nil: size = RemoteReply.size(value)

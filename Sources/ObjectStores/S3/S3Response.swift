@@ -33,6 +33,12 @@ package enum S3Response {
     return ObjectPage(objects: objects, next: next)
   }
 
+  /// How the keys of a listing begin, as it says itself; nil if it does not.
+  package static func prefix(_ body: [UInt8]) -> String? {
+    let objects = body.firstRange(of: Array("<Contents>".utf8))
+    return text(of: "Prefix", in: body[..<(objects?.lowerBound ?? body.endIndex)])
+  }
+
   /// The text of the first element of that name, without its entities.
   private static func text(of name: String, in bytes: ArraySlice<UInt8>) -> String? {
     var rest = bytes

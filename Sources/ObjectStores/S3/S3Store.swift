@@ -74,13 +74,15 @@ package final class S3Store: ObjectStore {
     try save(name, bytes, condition, digest: SHA256.hash(bytes))
   }
 
-  /// `digest` is what the request states of the content.
+  /// `digest` is what the request states of the content. A trial sees each refusal.
   func save(
-    _ name: String, _ bytes: [UInt8], _ condition: SaveCondition, digest: [UInt8]
+    _ name: String, _ bytes: [UInt8], _ condition: SaveCondition, digest: [UInt8],
+    isTrial: Bool = false
   ) throws(ObjectError) -> ObjectVersion {
     let key = address.key(of: name)
     let command = RemoteCommand.save(key: key, spelled(condition), digest: digest)
     let outcome = try attempt(command, bytes)
+    let mayBeOwn = outcome.isRepeated || condition == .absent && !isTrial
     switch outcome.reply.status {
     case 200...299:
       // A page of something on the way may have this status, too.
@@ -89,13 +91,15 @@ package final class S3Store: ObjectStore {
     case 404: throw .absent
     default: break
     }
-    // An earlier attempt may have succeeded although its reply was lost.
-    if outcome.isRepeated, let version = try version(ofEqual: bytes, name) { return version }
+    // An earlier attempt may have succeeded although its reply was lost, or something on the way sent the
+    // request twice.
+    if mayBeOwn, let version = try version(ofEqual: bytes, name) { return version }
     guard case .same(let known) = condition else { throw .exists }
     guard let facts = try stat(name) else { throw .absent }
+    if facts.digest == digest, !isTrial { return facts.version }
     if facts.version != known || state.withLock({ $0.usesBareTags }) { throw .changed }
     state.withLock { $0.usesBareTags = true }
-    return try save(name, bytes, condition, digest: digest)
+    return try save(name, bytes, condition, digest: digest, isTrial: isTrial)
   }
 
   private func spelled(_ condition: SaveCondition) -> SaveCondition {
@@ -120,7 +124,7 @@ package final class S3Store: ObjectStore {
     _ name: String, _ range: Range<Int64>?, unless known: ObjectVersion?
   ) throws(ObjectError) -> LoadedObject? {
     let key = address.key(of: name)
-    for isLast in [false, true] {
+    for _ in 0..<S3Store.attempts {
       let outcome = try attempt(.load(key: key, range, unless: known), [])
       let (reply, bytes) = (outcome.reply, outcome.body)
       let version = reply.version ?? ObjectVersion("")
@@ -128,12 +132,10 @@ package final class S3Store: ObjectStore {
       case 304: return nil
       case 404: throw .absent
       case 416: return LoadedObject(bytes: [], version: version)
-      case 200 where range != nil: throw .failed("it sends no ranges")
       case 200, 206: break
       default: throw .failed("status \(reply.status)")
       }
       if isWhole(bytes, range, reply) { return LoadedObject(bytes: bytes, version: version) }
-      if isLast { break }
     }
     throw .damaged
   }
@@ -186,12 +188,15 @@ package final class S3Store: ObjectStore {
     var isRepeated: Bool
   }
 
+  /// How often something else than the reply to a request is taken for a mishap.
+  private static let attempts = 4
   private static let pauses: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
 
   private func attempt(_ command: RemoteCommand, _ body: [UInt8]) throws(ObjectError) -> Outcome {
     let end = MonotonicTime.now + options.patience
     var pause = S3Store.pauses.lowerBound
     var (isRepeated, hasSetClock, hasRenewed) = (false, false, false)
+    var others = 0
     while true {
       let hindrance: ObjectError.Hindrance
       var wasIdle = false
@@ -213,7 +218,11 @@ package final class S3Store: ObjectStore {
         case .skewed: throw .refused(.clock)
         case .unknownCredentials(let code): throw .refused(.credentials(code))
         case .garbled:
-          if isRepeated { throw command.isListing ? .failed("its listing") : .damaged }
+          if isRepeated { throw .damaged }
+          hindrance = .cut
+        case .ofAnother:
+          others += 1
+          if others == S3Store.attempts { throw S3Verdict.error(of: command) }
           hindrance = .cut
         case .again(let reason): hindrance = reason
         }

@@ -99,7 +99,8 @@ extension S3Store {
     _ name: String, _ content: [UInt8], _ condition: SaveCondition, digest: [UInt8]? = nil
   ) throws(ObjectError) -> ObjectVersion? {
     do throws(ObjectError) {
-      return try save(name, content, condition, digest: digest ?? SHA256.hash(content))
+      return try save(
+        name, content, condition, digest: digest ?? SHA256.hash(content), isTrial: true)
     } catch {
       switch error {
       case .exists, .changed, .absent, .damaged, .refused(.other): return nil

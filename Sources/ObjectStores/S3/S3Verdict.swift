@@ -10,6 +10,8 @@ enum S3Verdict: Equatable {
   case unknownCredentials(String)
   /// The content did not arrive as it was sent.
   case garbled
+  /// It can only be the reply to another request, or it is none.
+  case ofAnother
   case error(ObjectError)
 
   init(_ reply: RemoteReply, _ command: RemoteCommand) {
@@ -19,8 +21,10 @@ enum S3Verdict: Equatable {
     }
     let code = reply.code ?? ""
     switch reply.status {
-    case 200...299, 304, 412, 416: self = S3Verdict.replies(reply, to: command) ? .final : .garbled
-    case 404: self = code == "NoSuchBucket" ? .error(.refused(.noBucket)) : .final
+    case 200...299, 304, 412, 416:
+      self = S3Verdict.replies(reply, to: command) ? .final : .ofAnother
+    case 404 where code == "NoSuchBucket": self = .error(.refused(.noBucket))
+    case 404: self = command.isListing ? .ofAnother : .final
     case 408, 409, 425, 429, 500, 502, 503, 504: self = .again(.status(reply.status))
     case 507: self = .error(.full)
     case 301, 307: self = .error(.refused(.region))
@@ -28,10 +32,32 @@ enum S3Verdict: Equatable {
     }
   }
 
-  /// False of a listing that is none, or one of other objects: it may be the reply to another request.
+  /// False if a reply cannot be that to this command. A proxy may exchange two replies.
   private static func replies(_ reply: RemoteReply, to command: RemoteCommand) -> Bool {
-    guard case .list(let prefix, _) = command else { return true }
-    return reply.page?.objects.allSatisfy { $0.name.hasPrefix(prefix) } ?? false
+    let isGood = 200...299 ~= reply.status
+    switch command {
+    case .begin: return true
+    case .save: return isGood || reply.status == 412
+    case .stat, .remove: return isGood
+    case .list(let prefix, _):
+      guard isGood, let page = reply.page, reply.prefix ?? prefix == prefix else { return false }
+      return page.objects.allSatisfy { $0.name.hasPrefix(prefix) }
+    case .load(_, nil, _): return reply.status == 200 || reply.status == 304
+    case .load(_, let range?, _):
+      if reply.status != 206 { return reply.status == 304 || reply.status == 416 }
+      guard let found = reply.range else { return true }
+      let end = min(range.upperBound, reply.size ?? found.upperBound)
+      return found.lowerBound == range.lowerBound && found.upperBound == end
+    }
+  }
+
+  /// What it means if no reply was that to this command.
+  static func error(of command: RemoteCommand) -> ObjectError {
+    switch command {
+    case .list: .failed("its listing")
+    case .load(_, .some, _): .failed("it sends no ranges")
+    default: .failed("its replies")
+    }
   }
 
   private init(_ fault: RemoteFault) {

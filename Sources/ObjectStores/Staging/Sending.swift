@@ -251,7 +251,7 @@ extension StagedDirectory: StorageRelay {
       version = try telling { () throws(ObjectError) in try attempt(content, &known) }
     }
     guard let version else { throw .busy }
-    far.record(path, Int64(content.bytes.count))
+    far.record(path, Int64(content.bytes.count), version)
     state.withLock { state in
       state.problem = nil
       state.sentBytes += Int64(content.bytes.count)
@@ -282,8 +282,8 @@ extension StagedDirectory: StorageRelay {
   // MARK: There
 
   package func create(_ path: String, _ bytes: [UInt8]) throws(Errno) {
-    _ = try telling { () throws(ObjectError) in try store.save(path, bytes, .absent) }
-    far.record(path, Int64(bytes.count))
+    let version = try telling { () throws(ObjectError) in try store.save(path, bytes, .absent) }
+    far.record(path, Int64(bytes.count), version)
   }
 
   package func openThere(_ path: String) -> any StorageFile {
@@ -297,11 +297,13 @@ extension StagedDirectory: StorageRelay {
   }
 
   package func forgetListing() { far.forgetListing() }
+  package func forgetContents(of path: String?) { far.forgetContents(of: path) }
 
   /// Keeps the reason of a failure for the user.
   func telling<Result>(_ body: () throws(ObjectError) -> Result) throws(Errno) -> Result {
     do throws(ObjectError) { return try body() } catch {
-      state.withLock { $0.problem = words(error) }
+      // A look for what is not there has its answer.
+      if error != .absent { state.withLock { $0.problem = words(error) } }
       throw Errno(error)
     }
   }
