@@ -167,7 +167,7 @@ final class Fence: Sendable {
     }
     // In this order: if the next one was made and removed before the first look, this one went before it.
     try begun.withLock { file throws(StoreError) in
-      if case .file(let record) = try Fence.look(at: SegmentNumber(own), files) {
+      if case .file(let record) = try Fence.lookFirmly(at: SegmentNumber(own), files) {
         if record?.session != files.session { throw takenOver(by: record) }
         return
       }
@@ -205,6 +205,17 @@ final class Fence: Sendable {
       sight = try lookOnce(at: number, files)
     }
     return sight
+  }
+
+  /// Looks at a fence that should be there.
+  private static func lookFirmly(
+    at number: SegmentNumber, _ files: SegmentFiles
+  ) throws(StoreError) -> Sight {
+    for _ in 1..<(files.directory.isReadFromServer ? Fence.looksForVerdict : 1) {
+      let sight = try look(at: number, files)
+      if case .file = sight { return sight }
+    }
+    return try look(at: number, files)
   }
 
   private static func lookOnce(
@@ -294,8 +305,9 @@ final class Fence: Sendable {
     } catch {
       if error != .exists { throw StoreError(writing: files.path(id), error) }
       // An earlier attempt of this session may have arrived after all.
-      var found: FenceRecord?
-      if case .file(let record) = try Fence.look(at: id.number, files) { found = record }
+      guard case .file(let found) = try Fence.lookFirmly(at: id.number, files) else {
+        throw StoreError(writing: files.path(id), error)
+      }
       if found?.session != files.session { throw takenOver(by: found) }
     }
     files.recordMade(id)
