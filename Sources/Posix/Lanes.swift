@@ -1,6 +1,6 @@
 /// Calls `body` for each item, on up to `count` threads at once, and returns the results in the order of the
-/// items. For calls that wait for a network. Begins no call after one that failed, and throws the error of the
-/// first item whose call did.
+/// items. For calls that wait for a network. Begins no call after one that failed, and throws the error of
+/// the first item whose call did.
 @discardableResult
 package func inLanes<Item: Sendable, Outcome: Sendable, Failure: Error>(
   _ count: Int, _ items: [Item], _ body: @escaping @Sendable (Item) throws(Failure) -> Outcome

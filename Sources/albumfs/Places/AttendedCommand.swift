@@ -44,7 +44,7 @@ enum AttendedCommand {
     return try worker.code()
   }
 
-  /// Returns when the stores have replied, or the worker has ended. Throws if they do not, and ends the worker.
+  /// Returns when the stores have replied, or the worker has ended. Otherwise ends the worker and throws.
   private static func attend(
     _ worker: borrowing Worker, _ look: consuming DistantStores.Look, _ stores: DistantStores
   ) throws(Failure) {
