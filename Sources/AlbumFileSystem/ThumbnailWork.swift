@@ -33,6 +33,16 @@ package enum ThumbnailChoice: Sendable {
   case all
 }
 
+/// Why a version of a photo cannot be read.
+package enum PhotoFault: Error {
+  /// The photo has changed, or is not there any more.
+  case gone
+  /// Its content is missing, or does not decrypt.
+  case damaged
+  /// The store cannot be read at this moment, which says nothing about the photo.
+  case unreadable
+}
+
 extension FileSystem {
   /// The next photo that needs a thumbnail; nil if none waits. The caller then calls `finish` or `fail`,
   /// once. Photos that are open for writing follow when they are closed.
@@ -88,12 +98,11 @@ extension FileSystem {
     space.read { catalog in ThumbnailWork.find(photo, catalog).map { catalog.state($0).size } }
   }
 
-  /// Reads a version of a photo. Returns the number of bytes, which is less than requested only at the end,
-  /// or nil if the version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer must
-  /// be writable and are restored.
+  /// Reads a version of a photo. Returns the number of bytes, which is less than requested only at the end.
+  /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are restored.
   package func readPhoto(
     _ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
-  ) -> Int? {
+  ) throws(PhotoFault) -> Int {
     var plan = readPlan(photo, offset, Int64(buffer.count))
     while let known = plan {
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<known.count])
@@ -102,10 +111,13 @@ extension FileSystem {
         return known.count
       } catch {
         plan = readPlan(photo, offset, Int64(buffer.count))
-        if !error.isOfMovedContent || plan?.extents == known.extents { return nil }
+        if plan == nil { throw .gone }
+        let isOfContent = [.damaged, .missing, .misplaced].contains(error.code)
+        if !isOfContent { throw .unreadable }
+        if !error.isOfMovedContent || plan?.extents == known.extents { throw .damaged }
       }
     }
-    return nil
+    throw .gone
   }
 
   private func readPlan(_ photo: PhotoVersion, _ offset: Int64, _ wanted: Int64)
@@ -157,7 +169,7 @@ extension FileSystem {
     notifyObservers(.thumbnail(of: photo.inode))
   }
 
-  /// The version is gone and needs no result any more.
+  /// The version is gone and needs no result any more, or cannot be read until the next mount.
   package func abandon(_ photo: PhotoVersion) { pendingPhotos.done(photo.inode) }
 
   /// Waits for the thumbnails of all photos that were closed before the call. Returns true when they are made

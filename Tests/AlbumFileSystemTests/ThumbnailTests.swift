@@ -3,6 +3,7 @@ import AlbumModel
 import AlbumTestSupport
 import Glibc
 import Posix
+import Synchronization
 import Testing
 
 // Every photo has its thumbnail in Thumb, under its own name, wherever it moves.
@@ -310,6 +311,32 @@ struct ThumbnailTests {
     #expect(try space.fileSystem.retryThumbnails(.failed) == 1)
     #expect(space.fileSystem.nextPhoto()?.inode == photo.inode)
     #expect(space.fileSystem.nextPhoto() == nil)
+  }
+
+  /// A network that is away says nothing about a photo; content that does not decrypt does.
+  @Test func aPhotoThatCannotBeReadNowIsNotDamaged() throws {
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    try space.remount()
+    let fileSystem = space.fileSystem
+    let photo = try #require(fileSystem.nextPhoto())
+    let size = Int(try #require(fileSystem.photoSize(photo)))
+    func read() throws(PhotoFault) -> Int {
+      let memory = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: ReadHeadroom.byteCount + size, alignment: 64)
+      defer { unsafe memory.deallocate() }
+      let buffer = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: memory[ReadHeadroom.byteCount...])
+      return try unsafe space.fileSystem.readPhoto(photo, into: buffer, at: 0)
+    }
+    space.disk.isAway.store(true, ordering: .relaxed)
+    #expect(throws: PhotoFault.unreadable) { try read() }
+    space.disk.isAway.store(false, ordering: .relaxed)
+    #expect(try read() == size)
+    fileSystem.abandon(photo)
+    try space.remount()
+    #expect(space.fileSystem.nextPhoto()?.inode == photo.inode, "the next mount tries again")
+    try space.write("b", to: "Trip/Photo/a.jpg")
+    #expect(throws: PhotoFault.gone) { try read() }
   }
 
   @Test func namingAPhotoOrItsThumbnailSelectsThatThumbnail() throws {

@@ -396,7 +396,9 @@ final class Workload {
     defer { unsafe memory.deallocate() }
     let buffer = unsafe UnsafeMutableRawBufferPointer(
       rebasing: memory[ReadHeadroom.byteCount...])
-    guard unsafe fileSystem.readPhoto(photo, into: buffer, at: 0) != nil else { return nil }
+    guard (try? unsafe fileSystem.readPhoto(photo, into: buffer, at: 0)) != nil else {
+      return nil
+    }
     return unsafe [UInt8](buffer)
   }
 

@@ -160,9 +160,12 @@ extension Previews: PhotoSource {
   func read(_ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
     -> Int?
   {
-    if let count = unsafe fileSystem.readPhoto(photo, into: buffer, at: offset) { return count }
-    end(photo, .failure(.damaged))
-    return nil
+    do throws(PhotoFault) {
+      return try unsafe fileSystem.readPhoto(photo, into: buffer, at: offset)
+    } catch {
+      end(photo, .failure(error == .damaged ? .damaged : .internal))
+      return nil
+    }
   }
 
   func finish(_ photo: PhotoVersion, thumbnail: [UInt8], facts: PictureFacts) {

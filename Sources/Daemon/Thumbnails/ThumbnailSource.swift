@@ -33,14 +33,16 @@ struct ThumbnailSource: PhotoSource {
   func read(_ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
     -> Int?
   {
-    if let count = unsafe fileSystem.readPhoto(photo, into: buffer, at: offset) { return count }
-    if fileSystem.photoSize(photo) == nil {
-      fileSystem.abandon(photo)
-    } else {
-      // The content is still the same, and it does not decrypt.
-      fail(photo, reason: .damaged)
+    do throws(PhotoFault) {
+      return try unsafe fileSystem.readPhoto(photo, into: buffer, at: offset)
+    } catch {
+      switch error {
+      case .damaged: fail(photo, reason: .damaged)
+      // The next mount tries again what cannot be read now.
+      case .gone, .unreadable: fileSystem.abandon(photo)
+      }
+      return nil
     }
-    return nil
   }
 
   func finish(_ photo: PhotoVersion, thumbnail: [UInt8], facts: PictureFacts) {

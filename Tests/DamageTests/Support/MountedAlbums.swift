@@ -169,7 +169,7 @@ struct MountedAlbums {
     while let photo = fileSystem.nextPhoto() {
       guard let size = fileSystem.photoSize(photo),
         let content = unsafe withHeadroom(
-          Int(size), { unsafe fileSystem.readPhoto(photo, into: $0, at: 0) })
+          Int(size), { try? unsafe fileSystem.readPhoto(photo, into: $0, at: 0) })
       else {
         fileSystem.fail(photo, reason: .internal)
         continue

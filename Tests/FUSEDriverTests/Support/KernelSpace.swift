@@ -172,7 +172,7 @@ final class KernelSpace: @unchecked Sendable {
     let fileSystem = driver.fileSystem
     while let photo = fileSystem.nextPhoto() {
       let content = unsafe withHeadroom(Int(fileSystem.photoSize(photo) ?? 0)) {
-        unsafe fileSystem.readPhoto(photo, into: $0, at: 0)
+        try? unsafe fileSystem.readPhoto(photo, into: $0, at: 0)
       }
       try fileSystem.finish(photo, thumbnail: Array("thumbnail of ".utf8) + (content ?? []))
     }
