@@ -31,6 +31,8 @@ final class IndexUpkeep: Sendable {
   private static let tick = Duration.seconds(1)
   /// How long a page waits for details.
   private static let moment = TestHooks.delay(.details, .milliseconds(300))
+  /// How long the thread reads before it shows what it has.
+  private static let portion = Duration.milliseconds(100)
   /// No more photos than this get their details meanwhile.
   private static let soon = 5000
   /// How long it reads details before it shows them, and looks for changes again. An album is read whole.
@@ -287,18 +289,20 @@ final class IndexUpkeep: Sendable {
 
   // MARK: Details
 
-  /// Reads the details of the photos that a listing waits for. Returns false if there is nothing to read.
+  /// Reads the details of the photos that a listing waits for, as many as it can within a moment, so that
+  /// the listing shows them although others are missing. Returns false if there is nothing to read.
   private func readAwaited() -> Bool {
+    let end = MonotonicTime.now + IndexUpkeep.portion
+    let isOver = { MonotonicTime.now >= end || self.isStopped.withLock { $0 } }
     let (wanted, count) = waits.withLock { $0.waiting > 0 ? ($0.wanted, $0.count) : ([], 0) }
     var rest = count
     var news: [SpaceIndex.Detailed] = []
-    for album in wanted.lazy.compactMap({ self.index.album(evenHidden: $0) }) where rest > 0 {
+    for album in wanted.lazy.compactMap({ self.index.album(evenHidden: $0) }) {
+      if rest == 0 || isOver() { break }
       let content = album.found.content
       if !content.isDetailed(first: rest) {
         guard let root = try? mount.root() else { return false }
-        let read = PhotoDetailsReader(root, album).read(first: rest) {
-          self.isStopped.withLock { $0 }
-        }
+        let read = PhotoDetailsReader(root, album).read(first: rest, isStopped: isOver)
         if read.count > 0 {
           news.append(.init(album: album.found.inode, before: content, after: read.content))
         }

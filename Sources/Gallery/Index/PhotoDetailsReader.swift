@@ -33,12 +33,16 @@ struct PhotoDetailsReader: ~Copyable {
     var details = content.details
     var words: [Int: [UInt8]] = [:]
     var isWhole = limit >= content.count
-    let inPhoto = Set((0..<content.count).filter { !content.direct[$0] }.map(content.name))
+    let places = 0..<min(limit, content.count)
+    // Nearly all albums keep all photos in Photo.
+    let inPhoto =
+      places.contains { content.direct[$0] }
+      ? Set((0..<content.count).filter { !content.direct[$0] }.map(content.name)) : []
     reading: for isDirect in [false, true] {
       guard let folder = try? Folder(path + (isDirect ? [] : [.photo]), below: root) else {
         continue
       }
-      for place in 0..<min(limit, content.count) where content.direct[place] == isDirect {
+      for place in places where content.direct[place] == isDirect {
         if details[place].isRead || content.kinds[place] == .other { continue }
         if isStopped() {
           isWhole = false
