@@ -24,7 +24,8 @@ package final class MeantFiles: Sendable {
     }
   }
 
-  /// What the caller means by the name in this request; nil if it did not say.
+  /// Removes and returns the inode that the caller announced for its next request; nil if it announced none
+  /// for this name.
   func take(_ name: FileName, by caller: Caller) -> InodeNumber? {
     if caller.thread == 0 { return nil }
     guard let meant = state.withLock({ $0.removeValue(forKey: caller.thread) }) else { return nil }

@@ -8,8 +8,8 @@ final class IndexUpkeep: Sendable {
   private let mount: MountedSpace
   private let index: SpaceIndex
   private let isStopped = Mutex(false, rank: .leaf)
-  /// What listings wait for. One rule orders the work of the thread: **what somebody waits for goes before
-  /// what nobody waits for**, also before the rest of what the thread has begun.
+  /// The photos for which listings wait. The thread reads the details of these before it does anything else,
+  /// also before the rest of what it has begun.
   private struct Waits {
     /// The albums of the last listing that waited for some, and the number of its photos: the first ones.
     var wanted: [UInt64] = []
@@ -146,7 +146,7 @@ final class IndexUpkeep: Sendable {
     do throws(Errno) {
       try look(at: notes.due)
       notes.due = []
-      // What it found may have details.
+      // The look may have found photos whose details nobody has read.
       notes.isReading = true
     } catch {
       for inode in notes.due where (try? look(at: [inode])) != nil { notes.due.remove(inode) }

@@ -16,7 +16,7 @@ struct PhotoDetailsReader: ~Copyable {
     self.album = album
   }
 
-  /// What was read of an album.
+  /// The result of one reading of an album.
   struct Reading {
     let content: AlbumContent
     /// The number of photos and videos that got details.
